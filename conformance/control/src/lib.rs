@@ -1,0 +1,20 @@
+//! The control protocol: how rocespec tells the software beside a device what to do.
+//!
+//! One JSON object per line in each direction over any byte stream (virtio-serial, TCP, a unix socket).
+//! A [`Request`] is answered by exactly one [`Response`] that carries the same `id`; the agent never speaks unasked.
+//! `docs/control-protocol.md` is the same contract for people who write an agent in another language.
+
+mod command;
+mod line;
+mod reply;
+
+pub use command::{
+    Access, Command, GidKind, Opcode, PathMtu, Qp, QpAttributes, QpCapacity, QpKind, QpState, SendFlag, SendRequest,
+};
+pub use line::{LineError, LineReader, MAX_LINE};
+pub use reply::{
+    AsyncEvent, Completion, Device, ErrorCode, Failure, Gid, MemoryRegion, Reply, Request, Response, Status,
+};
+
+/// Version of the protocol that this crate speaks. A peer with another version is refused at `hello`.
+pub const VERSION: u32 = 1;
