@@ -13,6 +13,9 @@ pub enum Command {
     Hello {
         /// Protocol version of the tester.
         version: u32,
+        /// The shared secret, where the agent was started with one (TCP). Ignored by agents without.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        token: Option<String>,
     },
     /// Destroys every object that earlier commands made. Answer: `done`.
     Reset {},
@@ -104,6 +107,33 @@ pub enum Command {
     Events {},
     /// Stops the agent; in a guest made for the purpose also the machine. Answer: `done`, then the stream ends.
     Shutdown {},
+}
+
+impl Command {
+    /// Every `cmd` of this version of the protocol.
+    pub const NAMES: [&str; 16] = [
+        "hello",
+        "reset",
+        "create_qp",
+        "modify_qp",
+        "query_qp",
+        "destroy_qp",
+        "register_memory",
+        "deregister_memory",
+        "write_memory",
+        "read_memory",
+        "post_receive",
+        "post_send",
+        "poll",
+        "counters",
+        "events",
+        "shutdown",
+    ];
+
+    /// The first order on every connection, without a token.
+    pub fn hello() -> Command {
+        Command::Hello { version: crate::VERSION, token: None }
+    }
 }
 
 /// Transport service of a queue pair.

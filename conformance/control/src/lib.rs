@@ -7,14 +7,14 @@
 mod command;
 mod line;
 mod reply;
+mod request;
 
 pub use command::{
     Access, Command, GidKind, Opcode, PathMtu, Qp, QpAttributes, QpCapacity, QpKind, QpState, SendFlag, SendRequest,
 };
 pub use line::{LineError, LineReader, MAX_LINE};
-pub use reply::{
-    AsyncEvent, Completion, Device, ErrorCode, Failure, Gid, MemoryRegion, Reply, Request, Response, Status,
-};
+pub use reply::{AsyncEvent, Completion, Device, ErrorCode, Failure, Gid, MemoryRegion, Reply, Response, Status};
+pub use request::{BadLine, Request};
 
 /// Version of the protocol that this crate speaks. A peer with another version is refused at `hello`.
 pub const VERSION: u32 = 1;

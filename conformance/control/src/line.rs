@@ -10,8 +10,10 @@ pub const MAX_LINE: usize = 4 << 20;
 #[derive(Debug, Default)]
 pub struct LineReader {
     buffer: Vec<u8>,
-    /// Bytes of `buffer` already searched for a newline.
-    searched: usize,
+    /// Where the first line not given out begins.
+    start: usize,
+    /// Where the unfinished last line begins: behind the last newline.
+    unfinished: usize,
     skipping: bool,
     pending_error: bool,
 }
@@ -27,28 +29,21 @@ pub enum LineError {
 impl LineReader {
     /// Takes bytes in. Past the limit they are dropped, not kept.
     pub fn push(&mut self, mut bytes: &[u8]) {
+        self.forget_what_was_given_out();
         while !bytes.is_empty() {
-            if self.skipping {
-                match bytes.iter().position(|&b| b == b'\n') {
-                    Some(end) => {
-                        self.skipping = false;
-                        bytes = &bytes[end + 1..];
-                    }
-                    None => return,
-                }
-                continue;
-            }
-            // Only the unfinished last line counts against the limit.
-            let unfinished = self.buffer.iter().rev().take_while(|&&b| b != b'\n').count();
             let newline = bytes.iter().position(|&b| b == b'\n');
             let piece = newline.map_or(bytes.len(), |end| end + 1);
-            if unfinished + newline.unwrap_or(bytes.len()) > MAX_LINE {
-                self.buffer.truncate(self.buffer.len() - unfinished);
-                self.searched = self.searched.min(self.buffer.len());
+            if self.skipping {
+                self.skipping = newline.is_none();
+            } else if self.buffer.len() - self.unfinished + newline.unwrap_or(bytes.len()) > MAX_LINE {
+                self.buffer.truncate(self.unfinished);
                 self.pending_error = true;
                 self.skipping = newline.is_none();
             } else {
                 self.buffer.extend_from_slice(&bytes[..piece]);
+                if newline.is_some() {
+                    self.unfinished = self.buffer.len();
+                }
             }
             bytes = &bytes[piece..];
         }
@@ -56,19 +51,24 @@ impl LineReader {
 
     /// The next whole line, without its newline (and carriage return).
     pub fn next_line(&mut self) -> Option<Result<Vec<u8>, LineError>> {
-        if let Some(end) = self.buffer[self.searched..].iter().position(|&b| b == b'\n') {
-            let end = self.searched + end;
-            let rest = self.buffer.split_off(end + 1);
-            let mut line = std::mem::replace(&mut self.buffer, rest);
-            self.searched = 0;
-            line.pop();
-            if line.last() == Some(&b'\r') {
-                line.pop();
-            }
+        if self.start < self.unfinished {
+            let whole = &self.buffer[self.start..self.unfinished];
+            let end = whole.iter().position(|&b| b == b'\n').unwrap_or(whole.len() - 1);
+            let line = whole[..end].strip_suffix(b"\r").unwrap_or(&whole[..end]).to_vec();
+            self.start += end + 1;
             return Some(Ok(line));
         }
-        self.searched = self.buffer.len();
         std::mem::take(&mut self.pending_error).then_some(Err(LineError::TooLong))
+    }
+
+    fn forget_what_was_given_out(&mut self) {
+        self.buffer.drain(..self.start);
+        self.unfinished -= self.start;
+        self.start = 0;
+        // One line of 4 MiB must not hold its memory for the rest of a session of short ones.
+        if self.buffer.len() < 64 << 10 {
+            self.buffer.shrink_to(64 << 10);
+        }
     }
 }
 
@@ -101,5 +101,27 @@ mod tests {
         let seen = lines(&mut reader);
         assert!(seen.contains(&Ok(b"before".to_vec())) && seen.contains(&Ok(b"after".to_vec())));
         assert_eq!(seen.iter().filter(|line| line.is_err()).count(), 1);
+    }
+
+    #[test]
+    fn the_limit_itself_is_a_line_and_one_byte_more_is_not() {
+        let mut reader = LineReader::default();
+        reader.push(&vec![b'x'; MAX_LINE]);
+        reader.push(b"\n");
+        assert_eq!(reader.next_line().unwrap().unwrap().len(), MAX_LINE);
+        reader.push(&vec![b'x'; MAX_LINE + 1]);
+        assert_eq!(reader.next_line(), Some(Err(LineError::TooLong)));
+        reader.push(b"tail of it\nnext\n");
+        assert_eq!(lines(&mut reader), [Ok(b"next".to_vec())]);
+    }
+
+    #[test]
+    fn a_line_that_comes_byte_by_byte_costs_one_look_at_each_byte() {
+        let mut reader = LineReader::default();
+        for _ in 0..MAX_LINE {
+            reader.push(b"x");
+        }
+        reader.push(b"\n");
+        assert_eq!(reader.next_line().unwrap().unwrap().len(), MAX_LINE);
     }
 }

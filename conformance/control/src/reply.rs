@@ -5,17 +5,7 @@ use std::net::Ipv6Addr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::command::{Command, GidKind, PathMtu, Qp, QpAttributes};
-
-/// A line from the tester to the agent.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Request {
-    /// Chosen by the tester; comes back in the response.
-    pub id: u64,
-    /// The order.
-    #[serde(flatten)]
-    pub command: Command,
-}
+use crate::command::{GidKind, PathMtu, Qp, QpAttributes};
 
 /// A line from the agent to the tester.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -62,6 +52,8 @@ pub enum ErrorCode {
     BadArgument,
     /// The tester speaks another version.
     BadVersion,
+    /// The token of `hello` is missing or wrong.
+    Unauthorized,
     /// No object with that handle.
     NoSuchObject,
     /// The device or its driver cannot do this at all.
@@ -77,6 +69,7 @@ impl std::fmt::Display for ErrorCode {
             ErrorCode::UnknownCommand => "unknown command",
             ErrorCode::BadArgument => "bad argument",
             ErrorCode::BadVersion => "bad version",
+            ErrorCode::Unauthorized => "unauthorized",
             ErrorCode::NoSuchObject => "no such object",
             ErrorCode::Unsupported => "unsupported",
             ErrorCode::Refused => "refused",
