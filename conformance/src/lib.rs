@@ -1,1 +1,7 @@
-//! placeholder
+//! rocespec: does a RoCE implementation follow the wire protocol, packet by packet, and which rule does it break?
+//!
+//! The binary of the same name is a thin layer over this library.
+
+pub mod dut;
+pub mod profile;
+pub mod scenario;

@@ -1,0 +1,80 @@
+//! Devices under test: what the runner needs of one, and the kinds that there are.
+
+use rocespec_control::{Command, Device, Failure, Reply};
+use rocespec_model::Time;
+
+use crate::profile::Profile;
+
+/// A device under test: a wire to it and a voice to its own software.
+pub trait Dut {
+    /// Capabilities, tolerances, known deviations.
+    fn profile(&self) -> &Profile;
+
+    /// What the device says of itself. Known from the start; renewed by [`Dut::restart`].
+    fn device(&self) -> &Device;
+
+    /// Has the device's own software do something, and waits for its answer.
+    ///
+    /// # Errors
+    /// [`DutError::Refused`] when the software says no; the device goes on.
+    fn control(&mut self, command: &Command) -> Result<Reply, DutError>;
+
+    /// Sends a frame to the device, now.
+    ///
+    /// # Errors
+    /// When the wire is gone.
+    fn transmit(&mut self, frame: &[u8]) -> Result<(), DutError>;
+
+    /// Lets time pass until `until`, or until the device has sent something: then it gives each frame to `seen` and
+    /// comes back early. Gives the time reached.
+    ///
+    /// # Errors
+    /// When the device died or the wire is gone.
+    fn advance(&mut self, until: Time, seen: &mut dyn FnMut(Stamped<'_>)) -> Result<Time, DutError>;
+
+    /// The time now, on the clock that stamps the frames.
+    fn now(&self) -> Time;
+
+    /// The tester's own addresses on this wire.
+    fn tester(&self) -> &Addresses;
+
+    /// Brings the device back after a crash, as new.
+    ///
+    /// # Errors
+    /// When it does not come back.
+    fn restart(&mut self) -> Result<(), DutError>;
+}
+
+/// A frame from the device with the time of its arrival.
+#[derive(Debug, Clone, Copy)]
+pub struct Stamped<'a> {
+    /// When.
+    pub time: Time,
+    /// From the destination MAC address to the last byte before the frame check sequence.
+    pub frame: &'a [u8],
+}
+
+/// Addresses of one end of the wire.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Addresses {
+    /// MAC address.
+    pub mac: rocespec_codec::MacAddr,
+    /// IPv4 address.
+    pub v4: std::net::Ipv4Addr,
+    /// IPv6 address.
+    pub v6: std::net::Ipv6Addr,
+}
+
+/// What goes wrong with a device.
+#[derive(Debug, thiserror::Error)]
+pub enum DutError {
+    /// Its software refused an order.
+    #[error("the device refused: {0}")]
+    Refused(#[from] Failure),
+    /// It died. The text says how that was seen, on several lines where the console has something to say.
+    #[error("the device died: {0}")]
+    Crash(String),
+    /// It cannot be reached, or something needed to start it is missing. The text says what to do.
+    #[error("{0}")]
+    Unreachable(String),
+}

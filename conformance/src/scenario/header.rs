@@ -1,0 +1,98 @@
+//! The header of a scenario file as data.
+
+use std::collections::BTreeMap;
+
+use rocespec_control::Access;
+use rocespec_reports::outcome::Level;
+
+use super::script::Step;
+
+/// A scenario, ready to run.
+#[derive(Debug, Clone)]
+pub struct Scenario {
+    /// Its path below the folder of scenarios, without the ending: `rc/responder/psn-gap`.
+    pub id: String,
+    /// The file as named in messages.
+    pub file: String,
+    /// One sentence.
+    pub title: String,
+    /// Prose: what it tests and why.
+    pub about: String,
+    /// Rules that it is about: the first is blamed when an expectation is not met and no universal rule speaks.
+    pub rules: Vec<String>,
+    /// How binding it is.
+    pub level: Level,
+    /// Capabilities that it needs.
+    pub needs: Vec<String>,
+    /// The connection before anything is varied.
+    pub setup: Setup,
+    /// What is varied: axis to values, in the order written.
+    pub vary: Vec<(Axis, Vec<String>)>,
+    /// The script.
+    pub steps: Vec<Step>,
+    /// The script as it stands in the file.
+    pub script: String,
+    /// Line of the file at which the script begins, 1 = first.
+    pub script_line: u32,
+}
+
+/// What a scenario may vary.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Axis {
+    /// `start_psn`: first PSN in both directions.
+    StartPsn,
+    /// `ip`: `v4`, `v6` or `v1`.
+    Ip,
+    /// `mtu`: path MTU in bytes.
+    Mtu,
+}
+
+/// Network kind of a connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Network {
+    /// RoCE v2 over IPv4.
+    V4,
+    /// RoCE v2 over IPv6.
+    V6,
+    /// RoCE v1.
+    V1,
+}
+
+/// The connection that a scenario starts with.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Setup {
+    /// First PSN in both directions, 24 bits.
+    pub start_psn: u32,
+    /// Network kind.
+    pub ip: Network,
+    /// Path MTU in bytes.
+    pub mtu: u32,
+    /// What the queue pair lets a peer do.
+    pub access: Vec<Access>,
+    /// RNR NAK timer code that the device asks for, 0 to 31.
+    pub min_rnr_timer: u8,
+    /// READs and ATOMICs that the device serves at once.
+    pub max_dest_rd_atomic: u8,
+}
+
+impl Default for Setup {
+    fn default() -> Self {
+        Setup {
+            start_psn: 0,
+            ip: Network::V4,
+            mtu: 1024,
+            access: vec![Access::RemoteWrite, Access::RemoteRead, Access::RemoteAtomic],
+            min_rnr_timer: 12,
+            max_dest_rd_atomic: 4,
+        }
+    }
+}
+
+/// A scenario with every axis at one value.
+#[derive(Debug, Clone)]
+pub struct Variant {
+    /// The values taken, by axis.
+    pub values: BTreeMap<String, String>,
+    /// The connection.
+    pub setup: Setup,
+}

@@ -1,0 +1,226 @@
+//! Results as plain data. The JSON report is exactly this; `docs/report-schema.md` describes it.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Version of the JSON report. Grows when a field changes its meaning or goes.
+pub const SCHEMA: u32 = 1;
+
+/// A whole run.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Run {
+    /// [`SCHEMA`].
+    pub schema: u32,
+    /// Name and version of the tool.
+    pub tool: String,
+    /// Who was tested.
+    pub device: Device,
+    /// Seed of everything that was chosen at random.
+    pub seed: u64,
+    /// One for each scenario and variant, in the order of their ids.
+    pub cases: Vec<Case>,
+}
+
+/// The device under test.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Device {
+    /// As named on the command line: `rxe:6.1`.
+    pub dut: String,
+    /// Name of its profile.
+    pub profile: String,
+    /// What it says of itself: kernel release, firmware version.
+    pub system: String,
+}
+
+/// One scenario in one variant.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Case {
+    /// Id of the scenario: its path, `rc/responder/psn-gap`.
+    pub scenario: String,
+    /// What was varied, by axis: `ip` = `v6`.
+    pub variant: BTreeMap<String, String>,
+    /// One sentence.
+    pub title: String,
+    /// How binding it is.
+    pub level: Level,
+    /// Rules that it is about.
+    pub rules: Vec<String>,
+    /// The judgement.
+    pub verdict: Verdict,
+    /// Why, in one line. Empty on a plain PASS.
+    pub reason: String,
+    /// What was found, the first cause first.
+    pub findings: Vec<Finding>,
+    /// The script as it stands in its file.
+    pub script: String,
+    /// Line of the scenario file at which the script begins, 1 = first.
+    pub script_line: u32,
+    /// Every frame and event of the case in order.
+    pub trace: Vec<TraceLine>,
+    /// Time that it took on the device's clock, in nanoseconds.
+    pub duration_ns: u64,
+    /// Its frames, as a path relative to the report folder.
+    pub pcapng: Option<String>,
+    /// The command that repeats this one case.
+    pub repeat: String,
+}
+
+impl Case {
+    /// Scenario and variant: `rc/responder/psn-gap[ip=v6,start_psn=0xfffffe]`.
+    pub fn id(&self) -> String {
+        if self.variant.is_empty() {
+            return self.scenario.clone();
+        }
+        let variant: Vec<String> = self.variant.iter().map(|(axis, value)| format!("{axis}={value}")).collect();
+        format!("{}[{}]", self.scenario, variant.join(","))
+    }
+}
+
+/// A line of a trace.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TraceLine {
+    /// Since the start of the case, in nanoseconds on the device's clock.
+    pub time_ns: u64,
+    /// Who acts.
+    pub actor: Actor,
+    /// Packet in the notation with symbolic numbers, or what was done.
+    pub text: String,
+    /// Line of the scenario file that caused it, where one did.
+    pub line: Option<u32>,
+    /// Number of the frame in the pcapng file, 1 = first; `None` when it is no frame.
+    pub frame: Option<u32>,
+}
+
+/// Who acts in a trace line.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Actor {
+    /// The tester sends a frame.
+    Tester,
+    /// The device sends a frame.
+    Device,
+    /// The device's own software does something.
+    Software,
+}
+
+/// A rule that was broken, or not followed.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Finding {
+    /// Id of the rule in the ledger.
+    pub rule: String,
+    /// How binding it is.
+    pub level: Level,
+    /// Line of the scenario file whose expectation was not met, where one was.
+    pub line: Option<u32>,
+    /// Frame that broke the rule: its number in the pcapng file, 1 = first.
+    pub frame: Option<u32>,
+    /// When, in nanoseconds since the start of the case.
+    pub time_ns: u64,
+    /// What the rule asks for.
+    pub expected: String,
+    /// What was seen.
+    pub seen: String,
+    /// Why this is a fault, in one sentence.
+    pub why: String,
+}
+
+/// How binding a rule is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Level {
+    /// For the record.
+    Info,
+    /// Allowed.
+    May,
+    /// Recommended.
+    Should,
+    /// Demanded.
+    Must,
+}
+
+impl fmt::Display for Level {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Level::Info => "info",
+            Level::May => "may",
+            Level::Should => "should",
+            Level::Must => "must",
+        })
+    }
+}
+
+/// Judgement on a case.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "UPPERCASE")]
+pub enum Verdict {
+    /// As the rules say.
+    Pass,
+    /// A recommendation was not followed, or an allowed alternative was taken.
+    Loose,
+    /// A demand was not met.
+    Fail,
+    /// A demand was not met, and the profile says so with a reason.
+    Xfail,
+    /// All is well although the profile says that it is not: the profile is stale.
+    Xpass,
+    /// The device lacks a capability that the scenario needs.
+    Unsupported,
+    /// The trace cannot be trusted, or the device could not be reached.
+    Inconclusive,
+    /// The device died.
+    Crash,
+}
+
+impl Verdict {
+    /// All, in the order of a summary.
+    pub const ALL: [Verdict; 8] = [
+        Verdict::Pass,
+        Verdict::Loose,
+        Verdict::Xfail,
+        Verdict::Unsupported,
+        Verdict::Xpass,
+        Verdict::Fail,
+        Verdict::Crash,
+        Verdict::Inconclusive,
+    ];
+
+    /// Exit code that it asks for. `strict` makes LOOSE a failure.
+    pub fn exit_code(self, strict: bool) -> u8 {
+        match self {
+            Verdict::Pass | Verdict::Xfail | Verdict::Unsupported => 0,
+            Verdict::Loose => u8::from(strict),
+            Verdict::Fail | Verdict::Xpass | Verdict::Crash => 1,
+            Verdict::Inconclusive => 2,
+        }
+    }
+}
+
+impl fmt::Display for Verdict {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Verdict::Pass => "PASS",
+            Verdict::Loose => "LOOSE",
+            Verdict::Fail => "FAIL",
+            Verdict::Xfail => "XFAIL",
+            Verdict::Xpass => "XPASS",
+            Verdict::Unsupported => "UNSUPPORTED",
+            Verdict::Inconclusive => "INCONCLUSIVE",
+            Verdict::Crash => "CRASH",
+        })
+    }
+}
+
+impl Run {
+    /// Exit code of the run: that of its failures, else 2 when something is inconclusive, else 0.
+    pub fn exit_code(&self, strict: bool) -> u8 {
+        let codes = || self.cases.iter().map(|case| case.verdict.exit_code(strict));
+        if codes().any(|code| code == 1) { 1 } else { codes().max().unwrap_or(0) }
+    }
+
+    /// How many cases have this verdict.
+    pub fn count(&self, verdict: Verdict) -> usize {
+        self.cases.iter().filter(|case| case.verdict == verdict).count()
+    }
+}
