@@ -206,6 +206,12 @@ fn tag<'p>(packet: &'p mut Roce<'_>, at: usize) -> Option<&'p mut Tag> {
     tags.get_mut(at)
 }
 
+/// COMPARE SWAP swaps, every other atomic operation adds.
+fn atomic(packet: &Roce<'_>, swaps: bool) -> Option<()> {
+    has(packet, Header::AtomicEth)?;
+    ((packet.bth.opcode.operation() == COMPARE_SWAP) == swaps).then_some(())
+}
+
 fn syndrome(packet: &Roce<'_>) -> Option<Syndrome> {
     has(packet, Header::Aeth)?;
     Some(packet.ext.aeth.syndrome)
@@ -317,30 +323,16 @@ pub static FIELDS: &[Field] = &[
         |p| u64::from(p.ext.reth.len),
         |p, v| p.ext.reth.len = v as u32
     ),
-    number!(
-        "swap",
-        Kind::Hex(64),
-        Ordinary::Uint(0),
-        |p| (has(p, Header::AtomicEth).is_some() && p.bth.opcode.operation() == COMPARE_SWAP)
-            .then_some(p.ext.atomic.swap_add),
-        |p, v| {
-            has(p, Header::AtomicEth)?;
-            p.ext.atomic.swap_add = v;
-            Some(())
-        }
-    ),
-    number!(
-        "add",
-        Kind::Hex(64),
-        Ordinary::Uint(0),
-        |p| (has(p, Header::AtomicEth).is_some() && p.bth.opcode.operation() != COMPARE_SWAP)
-            .then_some(p.ext.atomic.swap_add),
-        |p, v| {
-            has(p, Header::AtomicEth)?;
-            p.ext.atomic.swap_add = v;
-            Some(())
-        }
-    ),
+    number!("swap", Kind::Hex(64), Ordinary::Uint(0), |p| atomic(p, true).map(|()| p.ext.atomic.swap_add), |p, v| {
+        atomic(p, true)?;
+        p.ext.atomic.swap_add = v;
+        Some(())
+    }),
+    number!("add", Kind::Hex(64), Ordinary::Uint(0), |p| atomic(p, false).map(|()| p.ext.atomic.swap_add), |p, v| {
+        atomic(p, false)?;
+        p.ext.atomic.swap_add = v;
+        Some(())
+    }),
     in_header!("compare", Kind::Hex(64), Ordinary::Uint(0), AtomicEth, |p| p.ext.atomic.compare, |p, v| p
         .ext
         .atomic

@@ -1,0 +1,206 @@
+//! The value of a field to text.
+
+use core::fmt;
+
+use super::head::Head;
+use super::scope::{self, NetKind, Region};
+use super::value::{ECN, Given};
+use crate::code::{NakCode, RnrTimer};
+use crate::field::{Field, Kind, Value};
+use crate::number::{Psn, RKey};
+
+/// Longest bytes that are never cut short.
+const SHORT: usize = 16;
+/// How far outside of its region an address may lie and still be named by it, in bytes.
+const NEAR: u64 = 0x1_0000;
+
+/// What numbers are shown by.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Names<'n> {
+    pub(super) origin: Psn,
+    pub(super) regions: &'n [Region<'n>],
+    /// Remote key of the packet: tells regions apart that share addresses.
+    pub(super) rkey: Option<RKey>,
+    /// PSNs as they are.
+    pub(super) absolute: bool,
+    /// Long bytes by their length and CRC-32.
+    pub(super) elided: bool,
+}
+
+impl Names<'_> {
+    /// Writes the value alone, without the field's name.
+    pub(super) fn write(&self, f: &mut fmt::Formatter<'_>, kind: Kind, value: Value<'_>) -> fmt::Result {
+        match (kind, value) {
+            (_, Value::Mac(mac)) => write!(f, "{mac}"),
+            (_, Value::V4(address)) => write!(f, "{address}"),
+            (_, Value::V6(address)) => write!(f, "{address}"),
+            (Kind::Payload, Value::Bytes(bytes)) if has_pattern(bytes) => payload(f, bytes),
+            (_, Value::Bytes(bytes)) => self.bytes(f, bytes),
+            (Kind::Psn, Value::Uint(psn)) if self.absolute => write!(f, "@{psn:#08x}"),
+            (Kind::Psn, Value::Uint(psn)) => write!(f, "{}", Psn::new(psn as u32).since(self.origin)),
+            (Kind::Hex(_) | Kind::Qpn, Value::Uint(number)) => write!(f, "{number:#x}"),
+            (Kind::RKey, Value::Uint(rkey)) => self.rkey(f, RKey::new(rkey as u32)),
+            (Kind::Va, Value::Uint(va)) => self.va(f, va),
+            (Kind::RnrTimer, Value::Uint(code)) => {
+                let micros = RnrTimer::new(code as u8).duration().as_micros();
+                let (whole, fraction) = (micros / 1000, micros % 1000 / 10);
+                match (fraction, fraction % 10) {
+                    (0, _) => write!(f, "{whole}ms"),
+                    (_, 0) => write!(f, "{whole}.{}ms", fraction / 10),
+                    _ => write!(f, "{whole}.{fraction:02}ms"),
+                }
+            }
+            (Kind::NakCode, Value::Uint(code)) => match NakCode::new(code as u8).name() {
+                Some(name) => f.write_str(name),
+                None => write!(f, "{code}"),
+            },
+            (Kind::Ecn, Value::Uint(bits)) => f.write_str(ECN[bits as usize & 3]),
+            (_, Value::Uint(number)) => write!(f, "{number}"),
+        }
+    }
+
+    fn rkey(&self, f: &mut fmt::Formatter<'_>, rkey: RKey) -> fmt::Result {
+        // The low byte is the owner's to choose: a key that differs there alone is a wrong key for the same region.
+        let exact = self.named().find(|region| region.rkey == rkey);
+        let same_index =
+            || self.named().find(|region| region.rkey.get() >> 8 == rkey.get() >> 8 && rkey.get() >> 8 != 0);
+        match exact.or_else(same_index) {
+            Some(region) => {
+                f.write_str(region.name)?;
+                offset(f, i64::from(rkey.get()) - i64::from(region.rkey.get()))
+            }
+            None => write!(f, "{rkey}"),
+        }
+    }
+
+    fn va(&self, f: &mut fmt::Formatter<'_>, va: u64) -> fmt::Result {
+        let has_key = |region: &&Region<'_>| Some(region.rkey) == self.rkey;
+        let holds = |region: &&Region<'_>| va.wrapping_sub(region.va) < region.len;
+        let near =
+            |region: &&Region<'_>| va.wrapping_sub(region.va.wrapping_sub(NEAR)) <= region.len.saturating_add(2 * NEAR);
+        let region = (self.named().find(|region| has_key(region) && holds(region)))
+            .or_else(|| self.named().find(holds))
+            .or_else(|| self.named().find(|region| has_key(region) && near(region)));
+        match region {
+            Some(region) => {
+                f.write_str(region.name)?;
+                offset(f, va.wrapping_sub(region.va) as i64)
+            }
+            None => write!(f, "{va:#x}"),
+        }
+    }
+
+    /// Regions whose names read back as themselves.
+    fn named(&self) -> impl Iterator<Item = &Region<'_>> {
+        let first = |region: &Region<'_>| scope::named(self.regions, region.name).is_some_and(|found| found == region);
+        self.regions.iter().filter(move |region| scope::is_name(region.name) && first(region))
+    }
+
+    pub(super) fn bytes(&self, f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+        if bytes.is_empty() {
+            return f.write_str("none");
+        }
+        if self.elided && bytes.len() > SHORT {
+            return write!(f, "{}B~{:08x}", bytes.len(), crc32fast::hash(bytes));
+        }
+        bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+
+    /// Writes a field as a word of the line.
+    pub(super) fn word(&self, f: &mut fmt::Formatter<'_>, field: &Field, given: Given<'_>) -> fmt::Result {
+        match given {
+            Given::Exactly(Value::Uint(1)) if field.kind == Kind::Flag => return f.write_str(field.name),
+            Given::Exactly(Value::Bytes(bytes)) if field.kind == Kind::Payload => {
+                if has_pattern(bytes) {
+                    return payload(f, bytes);
+                }
+                if self.elided && bytes.len() > SHORT {
+                    return self.bytes(f, bytes);
+                }
+            }
+            Given::Length(_) | Given::Digest(..) if field.kind == Kind::Payload => {
+                return self.given(f, field.kind, given);
+            }
+            _ => {}
+        }
+        write!(f, "{}=", field.name)?;
+        self.given(f, field.kind, given)
+    }
+
+    /// Writes what stands behind `name=`.
+    pub(super) fn given(&self, f: &mut fmt::Formatter<'_>, kind: Kind, given: Given<'_>) -> fmt::Result {
+        match given {
+            Given::Exactly(value) => self.write(f, kind, value),
+            Given::Range(first, last) => {
+                self.write(f, kind, Value::Uint(first))?;
+                f.write_str("..")?;
+                self.write(f, kind, Value::Uint(last))
+            }
+            Given::Present => f.write_str("*"),
+            Given::Length(len) => write!(f, "{len}B=*"),
+            Given::Digest(len, crc) => write!(f, "{len}B~{crc:08x}"),
+            Given::Icrc(fault) => f.write_str(fault.word()),
+        }
+    }
+}
+
+/// Writes `+0x40`, `-1` or nothing.
+fn offset(f: &mut fmt::Formatter<'_>, offset: i64) -> fmt::Result {
+    let sign = if offset < 0 { '-' } else { '+' };
+    match offset.unsigned_abs() {
+        0 => Ok(()),
+        digit @ 1..10 => write!(f, "{sign}{digit}"),
+        number => write!(f, "{sign}{number:#x}"),
+    }
+}
+
+fn counts(bytes: &[u8]) -> bool {
+    bytes.iter().enumerate().all(|(at, byte)| *byte == at as u8)
+}
+
+/// True for bytes that count from 0, or are all the same.
+fn has_pattern(bytes: &[u8]) -> bool {
+    counts(bytes) || bytes.iter().all(|byte| *byte == bytes[0])
+}
+
+/// Writes a payload that has a pattern.
+fn payload(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+    write!(f, "{}B", bytes.len())?;
+    if counts(bytes) { Ok(()) } else { write!(f, "={:02x}", bytes[0]) }
+}
+
+/// A part of a [`Mismatch`](super::Mismatch), as the notation writes it: `3`, `mr+0x40`, `psn_sequence_error`.
+#[derive(Clone, Copy)]
+pub struct Text<'m> {
+    pub(super) what: What<'m>,
+    pub(super) names: Names<'m>,
+}
+
+/// What a [`Text`] shows.
+#[derive(Clone, Copy)]
+pub(super) enum What<'m> {
+    Absent,
+    Head(Head),
+    Net(NetKind),
+    Tags(usize),
+    Field(&'static Field, Given<'m>),
+}
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.what {
+            What::Absent => f.write_str("none"),
+            What::Head(head) => write!(f, "{head}"),
+            What::Net(kind) => f.write_str(kind.word()),
+            What::Tags(0) => f.write_str("untagged"),
+            What::Tags(count) => write!(f, "{count} VLAN tag{}", if count == 1 { "" } else { "s" }),
+            What::Field(field, given) => self.names.given(f, field.kind, given),
+        }
+    }
+}
+
+impl fmt::Debug for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
