@@ -43,7 +43,7 @@ impl Context {
         let mut context = Context { raw, pd, port, ops: Ops::default(), name: name.to_owned() };
         context.port_attributes().map_err(|error| format!("{name} port {port}: {error}"))?;
         context.make_events_non_blocking().map_err(|error| format!("{name}: {error}"))?;
-        context.ops = QueuePair::probe_ops(&context);
+        context.ops = context.probe_ops().map_err(|error| format!("{name}: {error}"))?;
         Ok(context)
     }
 
@@ -93,6 +93,16 @@ impl Context {
             ("ipv6", any_gid(&|gid| gid.kind == GidKind::RoceV2 && gid.gid.to_ipv4_mapped().is_none())),
         ];
         Ok(list.into_iter().filter(|(_, has)| *has).map(|(name, _)| name.to_owned()).collect())
+    }
+
+    /// A library may promise to post what the device below it does not know: both must agree.
+    fn probe_ops(&self) -> Result<Ops, Failure> {
+        let known = self.device_attributes()?.device_cap_flags_ex;
+        let library = QueuePair::probe_ops(self);
+        Ok(Ops {
+            atomic_write: library.atomic_write && known & DEVICE_ATOMIC_WRITE != 0,
+            flush: library.flush && known & (DEVICE_FLUSH_GLOBAL | DEVICE_FLUSH_PERSISTENT) != 0,
+        })
     }
 
     fn device_attributes(&self) -> Result<ibv::ibv_device_attr_ex, Failure> {
