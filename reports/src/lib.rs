@@ -1,5 +1,22 @@
 //! What a run of rocespec found, as plain data, and the forms in which people and programs read it.
 //!
 //! [`outcome`] holds the data; nothing in this crate ever sees a device.
+//!
+//! | form | module | read by |
+//! |---|---|---|
+//! | text | [`terminal`] | people |
+//! | JSON | [`json`] | programs; `docs/report-schema.md` describes it |
+//! | JUnit XML | [`junit`] | CI servers |
+//! | a folder with all three | [`folder`] | whoever gets the evidence |
+//!
+//! Every form is a pure function of the [`outcome::Run`]: the same run gives the same bytes, today and tomorrow.
 
+mod evidence;
+pub mod folder;
+pub mod json;
+pub mod junit;
 pub mod outcome;
+#[cfg(test)]
+mod sample;
+pub mod terminal;
+mod text;

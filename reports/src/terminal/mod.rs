@@ -1,0 +1,92 @@
+//! Results for people: a line per case, the evidence below a bad one, and a summary.
+
+mod paint;
+mod summary;
+
+pub(crate) use summary::area;
+pub use summary::{summary, summary_with_report};
+
+use crate::evidence::{self, Extent, Tone};
+use crate::outcome::{Case, Verdict};
+use crate::text::{columns, cut, one_line, wrap};
+use paint::{Paint, paint};
+
+/// How to write.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Style {
+    /// ANSI colours.
+    pub color: bool,
+    /// Columns to stay within; 0 when there is no limit, as in a file. Ids, rules, and commands to copy are never cut.
+    pub width: usize,
+    /// The evidence of every case, also of one that passed, with the whole script and trace.
+    pub verbose: bool,
+}
+
+/// Columns of the longest verdict.
+const VERDICT: usize = 12;
+/// How far evidence is moved in.
+const INDENT: usize = 4;
+/// A reason shorter than this says nothing: better past the edge than cut to less.
+const SHORTEST_REASON: usize = 24;
+
+/// A case as one line: verdict, id, the first rule, the reason. A case that needs a look (FAIL, CRASH, XPASS,
+/// INCONCLUSIVE) has its evidence below, moved in. Ends with a newline.
+pub fn case(case: &Case, style: &Style) -> String {
+    let (id, rule, reason) = (one_line(&case.id()), one_line(first_rule(case)), one_line(&case.reason));
+    let mut line = format!("{} {}", paint(style, Paint::of(case.verdict), &format!("{:VERDICT$}", case.verdict)), id);
+    let mut used = VERDICT + 1 + columns(&id);
+    if !rule.is_empty() {
+        line.push_str("  ");
+        line.push_str(&paint(style, Paint::Faint, &rule));
+        used += 2 + columns(&rule);
+    }
+    let room = if style.width == 0 { 0 } else { style.width.saturating_sub(used + 2).max(SHORTEST_REASON) };
+    let short = cut(&reason, room);
+    if !short.is_empty() {
+        line.push_str("  ");
+        line.push_str(&short);
+    }
+    line.push('\n');
+    if needs_a_look(case.verdict) || style.verbose {
+        if short != reason {
+            for line_of_reason in wrap(&case.reason, style.width.saturating_sub(INDENT).max(20)) {
+                push_indented(&mut line, &line_of_reason);
+            }
+        }
+        block(&mut line, case, style);
+    }
+    line
+}
+
+fn block(out: &mut String, case: &Case, style: &Style) {
+    let width = if style.width == 0 { 0 } else { style.width.saturating_sub(INDENT).max(20) };
+    for line in evidence::of(case, Extent { width, whole: style.verbose }) {
+        let how = match line.tone {
+            Tone::Heading => Paint::Strong,
+            Tone::Plain => Paint::Plain,
+            Tone::Marked => Paint::Bad,
+            Tone::Command => Paint::Command,
+        };
+        push_indented(out, &paint(style, how, &line.text));
+    }
+    out.push('\n');
+}
+
+fn push_indented(out: &mut String, line: &str) {
+    out.push_str(&" ".repeat(INDENT));
+    out.push_str(line);
+    out.push('\n');
+}
+
+/// The rule that a case is known by: the first that it broke, else the first that it is about.
+fn first_rule(case: &Case) -> &str {
+    case.findings.first().map(|finding| &finding.rule).or(case.rules.first()).map_or("", String::as_str)
+}
+
+/// Does someone have to do something about a case with this verdict?
+fn needs_a_look(verdict: Verdict) -> bool {
+    verdict.exit_code(false) != 0
+}
+
+#[cfg(test)]
+mod tests;
