@@ -1,0 +1,71 @@
+//! What an endpoint is made of.
+
+use alloc::vec::Vec;
+use core::net::Ipv6Addr;
+use core::time::Duration;
+
+use rocespec_codec::{MacAddr, Net, PKey, Qpn};
+
+use crate::defect::Defects;
+use crate::policy::Policy;
+
+/// What an endpoint is made of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Config {
+    /// Address of the port; frames to another one are not for it.
+    pub mac: MacAddr,
+    /// The GID table. [`crate::QpAttributes::gid_index`] counts in it.
+    pub gids: Vec<GidEntry>,
+    /// Number of the first queue pair; the next ones follow. 0 and 1 are reserved and passed over.
+    pub first_qpn: Qpn,
+    /// What the standard leaves free.
+    pub policy: Policy,
+    /// Deviations, none by default.
+    pub defects: Defects,
+    /// Virtual time between a request and its response.
+    pub response_delay: Duration,
+}
+
+impl Default for Config {
+    /// No address, no GID; conforming, plain policy, responses after 1 us.
+    fn default() -> Self {
+        Config {
+            mac: MacAddr::default(),
+            gids: Vec::new(),
+            first_qpn: Qpn::new(0x11),
+            policy: Policy::default(),
+            defects: Defects::NONE,
+            response_delay: Duration::from_micros(1),
+        }
+    }
+}
+
+/// An entry of the GID table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct GidEntry {
+    /// The GID; IPv4 as `::ffff:a.b.c.d` (A17.4.1.1).
+    pub gid: Ipv6Addr,
+    /// Which protocol it stands for (CA17-40).
+    pub kind: GidKind,
+}
+
+/// Which RoCE a GID stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum GidKind {
+    /// GRH behind ethertype 0x8915.
+    RoceV1,
+    /// UDP port 4791 over IPv4 or IPv6.
+    RoceV2,
+}
+
+impl GidKind {
+    pub(crate) fn of(net: &Net<'_>) -> GidKind {
+        match net {
+            Net::Grh(_) => GidKind::RoceV1,
+            Net::V4(_) | Net::V6(_) => GidKind::RoceV2,
+        }
+    }
+}
+
+/// The P_Key table of every endpoint: the default partition as full and as limited member.
+pub const PKEY_TABLE: [PKey; 2] = [PKey::DEFAULT, PKey::new(0x7fff)];

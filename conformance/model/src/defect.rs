@@ -1,0 +1,292 @@
+//! Deviations that can be switched on, to see whether a test notices.
+
+use core::fmt;
+
+macro_rules! defects {
+    ($($variant:ident $name:literal $rule:literal $summary:literal;)*) => {
+        /// A named deviation from the rules, off by default.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[non_exhaustive]
+        pub enum Defect {
+            $(#[doc = $summary] $variant,)*
+        }
+
+        impl Defect {
+            /// All, in the order of the rules' families.
+            pub const ALL: &'static [Defect] = &[$(Defect::$variant,)*];
+
+            /// Name in kebab-case, as on the command line.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $(Defect::$variant => $name,)*
+                }
+            }
+
+            /// Id of the rule that it breaks.
+            pub const fn rule(self) -> &'static str {
+                match self {
+                    $(Defect::$variant => $rule,)*
+                }
+            }
+
+            /// What the device does, in one sentence.
+            pub const fn summary(self) -> &'static str {
+                match self {
+                    $(Defect::$variant => $summary,)*
+                }
+            }
+        }
+    };
+}
+
+defects! {
+    AcceptsBadIcrc "accepts-bad-icrc" "icrc.responder.drop-bad"
+        "Accepts packets whatever their ICRC says.";
+    IcrcWithoutPad "icrc-without-pad" "icrc.responder.pad"
+        "Leaves the pad bytes out of the ICRC, in what it checks and in what it sends.";
+    IcrcByteSwapped "icrc-byte-swapped" "icrc.responder.byte-order"
+        "Sends the ICRC with its high byte first.";
+    IgnoresUdpLength "ignores-udp-length" "frame.responder.udp-length"
+        "Takes the end of the packet from the IP header and does not look at the UDP length.";
+    AcceptsIpOptions "accepts-ip-options" "frame.responder.ip-options"
+        "Accepts IPv4 headers with options.";
+    AcceptsFragments "accepts-fragments" "frame.responder.fragment"
+        "Accepts IPv4 packets that say more fragments follow.";
+    IgnoresIpChecksum "ignores-ip-checksum" "frame.responder.ip-checksum"
+        "Accepts IPv4 headers with a wrong checksum.";
+    IgnoresDestination "ignores-destination" "frame.responder.destination"
+        "Accepts packets to an address that is not the queue pair's.";
+    IgnoresSource "ignores-source" "frame.responder.source"
+        "Accepts packets from an address that is not the connected peer's.";
+    IgnoresGidKind "ignores-gid-kind" "frame.responder.gid-kind"
+        "Accepts RoCE v1 packets for a v2 GID and v2 packets for a v1 GID.";
+    CountsTrailerAsPayload "counts-trailer-as-payload" "frame.responder.trailer"
+        "Takes the Ethernet padding behind an empty message for its payload.";
+    ChangesSourcePort "changes-source-port" "frame.responder.source-port"
+        "Sends every packet from another UDP source port.";
+    IgnoresTrafficClass "ignores-traffic-class" "frame.responder.traffic-class"
+        "Sends with traffic class 0 whatever the address vector says.";
+    IgnoresHopLimit "ignores-hop-limit" "frame.responder.hop-limit"
+        "Sends with hop limit 1 whatever the address vector says.";
+    SendsWithoutDontFragment "sends-without-dont-fragment" "frame.responder.dont-fragment"
+        "Sends IPv4 packets that routers may fragment.";
+    LengthsWithoutIcrc "lengths-without-icrc" "frame.responder.ip-length"
+        "Leaves the ICRC out of the IP and UDP lengths that it sends.";
+    AnswersUnknownQp "answers-unknown-qp" "bth.responder.unknown-qp"
+        "Gives packets for a queue pair that does not exist to the first one.";
+    IgnoresTransportClass "ignores-transport-class" "bth.responder.transport-class"
+        "Takes opcodes of another transport service for those of its own.";
+    IgnoresTver "ignores-tver" "bth.responder.tver"
+        "Accepts packets of an unknown transport version.";
+    IgnoresPkey "ignores-pkey" "bth.responder.pkey"
+        "Accepts packets of another partition.";
+    AcceptsTwoLimitedMembers "accepts-two-limited-members" "bth.responder.pkey-membership"
+        "Lets two limited members of a partition talk to each other.";
+    DropsReservedBits "drops-reserved-bits" "bth.responder.reserved-ignored"
+        "Drops packets whose reserved BTH bits are not 0.";
+    DropsMigrated "drops-migrated" "bth.responder.migreq"
+        "Drops packets whose MigReq bit is set.";
+    AcceptsPsnGap "accepts-psn-gap" "rc.responder.gap-nak"
+        "Executes a packet behind a gap as if nothing were missing.";
+    IgnoresPsnGap "ignores-psn-gap" "rc.responder.gap-nak"
+        "Drops packets behind a gap without a NAK.";
+    GapNakOffByOne "gap-nak-off-by-one" "rc.responder.gap-nak"
+        "Sends the NAK for a gap with the PSN of the last packet received.";
+    GapNakWithPsnOfPacket "gap-nak-with-psn-of-packet" "rc.responder.gap-nak"
+        "Sends the NAK for a gap with the PSN of the packet behind it.";
+    RepeatsGapNak "repeats-gap-nak" "rc.responder.one-nak-per-gap"
+        "Sends a NAK for every packet behind a gap.";
+    DoesNotRearmNak "does-not-rearm-nak" "rc.responder.nak-rearmed"
+        "Sends one NAK for the first gap and none for later ones.";
+    ComparesPsnWithoutWrap "compares-psn-without-wrap" "rc.responder.psn-wrap"
+        "Compares PSNs as plain numbers.";
+    NaksDuplicate "naks-duplicate" "rc.responder.duplicate-send"
+        "Takes a duplicate for a gap and sends a NAK.";
+    DropsDuplicate "drops-duplicate" "rc.responder.duplicate-send"
+        "Does not acknowledge duplicates of SEND and WRITE again.";
+    AcksDuplicateWithResetPsn "acks-duplicate-with-reset-psn" "rc.responder.duplicate-send"
+        "Acknowledges a duplicate with PSN 0xffffff.";
+    ExecutesDuplicateSend "executes-duplicate-send" "rc.responder.duplicate-send"
+        "Delivers a duplicate SEND a second time.";
+    ExecutesDuplicateWrite "executes-duplicate-write" "rc.responder.duplicate-write"
+        "Writes the data of a duplicate WRITE again.";
+    DropsDuplicateRead "drops-duplicate-read" "rc.responder.duplicate-read"
+        "Does not answer a READ that was answered before.";
+    RestartsDuplicateRead "restarts-duplicate-read" "rc.responder.duplicate-read"
+        "Answers the retry of a READ's tail with the data from its beginning.";
+    AnswersDuplicateReadOutside "answers-duplicate-read-outside" "rc.responder.duplicate-read-outside"
+        "Answers a duplicate READ for memory that the original did not ask for.";
+    ExecutesDuplicateAtomic "executes-duplicate-atomic" "rc.responder.duplicate-atomic"
+        "Executes a duplicate ATOMIC again.";
+    AnswersDuplicateAtomicFromMemory "answers-duplicate-atomic-from-memory" "rc.responder.duplicate-atomic"
+        "Answers a duplicate ATOMIC with what is in memory now.";
+    IgnoresOpcodeOrder "ignores-opcode-order" "rc.responder.opcode-order"
+        "Begins a new message in the middle of another one, and continues one that never began.";
+    IgnoresReservedOpcode "ignores-reserved-opcode" "rc.responder.reserved-opcode"
+        "Drops undefined opcodes without a NAK.";
+    AcksReservedOpcode "acks-reserved-opcode" "rc.responder.reserved-opcode"
+        "Acknowledges undefined opcodes.";
+    AcceptsShortFirst "accepts-short-first" "rc.responder.packet-length"
+        "Accepts FIRST and MIDDLE packets that are shorter than the path MTU.";
+    AcceptsLongPacket "accepts-long-packet" "rc.responder.packet-length"
+        "Accepts packets that are longer than the path MTU.";
+    AcceptsEmptyLast "accepts-empty-last" "rc.responder.packet-length"
+        "Accepts LAST packets without payload.";
+    IgnoresPad "ignores-pad" "rc.responder.pad"
+        "Accepts pad counts that do not fit the payload.";
+    CountsPadAsReceived "counts-pad-as-received" "rc.responder.pad"
+        "Reports the pad bytes as received.";
+    IgnoresWriteTotal "ignores-write-total" "rc.responder.message-length"
+        "Does not compare the payload of a WRITE with the length that its RETH said.";
+    AcceptsHugeReth "accepts-huge-reth" "rc.responder.reth-length"
+        "Looks at the memory of a request for more than 2^31 bytes before it looks at the length.";
+    TruncatesLongSend "truncates-long-send" "rc.responder.receive-length"
+        "Cuts a SEND to the size of the receive buffer and acknowledges it.";
+    IgnoresRkey "ignores-rkey" "rc.responder.rkey"
+        "Finds memory by its address alone.";
+    NaksAccessErrorAsInvalid "naks-access-error-as-invalid" "rc.responder.rkey"
+        "Answers accesses without right with NAK invalid request.";
+    RangeOffByOne "range-off-by-one" "rc.responder.range"
+        "Allows accesses that end one byte behind the region.";
+    RangeWraps "range-wraps" "rc.responder.range"
+        "Lets address plus length wrap around 2^64 in its range check.";
+    IgnoresRights "ignores-rights" "rc.responder.rights"
+        "Does not look at the rights of a memory region.";
+    IgnoresQpRights "ignores-qp-rights" "rc.responder.qp-rights"
+        "Does not look at the access flags of the queue pair.";
+    ChecksKeyOfZeroLength "checks-key-of-zero-length" "rc.responder.zero-length"
+        "Looks up key and address of requests for no bytes.";
+    ReadSegmentsShort "read-segments-short" "rc.responder.read-segmentation"
+        "Sends READ responses of half the path MTU.";
+    ReadEndsWithMiddle "read-ends-with-middle" "rc.responder.read-segmentation"
+        "Ends READ responses with a MIDDLE packet.";
+    ReadLastWithoutAeth "read-last-without-aeth" "rc.responder.read-segmentation"
+        "Sends READ RESPONSE LAST without its AETH.";
+    ReadRepeatsPsn "read-repeats-psn" "rc.responder.read-psn"
+        "Sends all responses of a READ with the PSN of the request.";
+    ReadCountsOnePsn "read-counts-one-psn" "rc.responder.read-psn"
+        "Expects the PSN behind a READ request next, however many responses there are.";
+    ReadMsnNotAdvanced "read-msn-not-advanced" "rc.responder.read-msn"
+        "Sends READ responses with the MSN of before the READ.";
+    AcksBeforeResponses "acks-before-responses" "rc.responder.response-order"
+        "Lets ACKs overtake the responses of earlier READs.";
+    MsnNotAdvancedByWrite "msn-not-advanced-by-write" "rc.responder.msn"
+        "Does not count WRITEs in the MSN.";
+    MsnCountsPackets "msn-counts-packets" "rc.responder.msn"
+        "Counts packets instead of messages in the MSN.";
+    AcksNextPsn "acks-next-psn" "rc.responder.ack"
+        "Sends ACKs with the PSN that it expects next.";
+    IgnoresAckRequestInMessage "ignores-ack-request-in-message" "rc.responder.ack"
+        "Acknowledges only the last packet of a message, even when an earlier one asks.";
+    NeverAcksWrite "never-acks-write" "rc.responder.ack"
+        "Does not acknowledge WRITEs.";
+    AckAsksForAck "ack-asks-for-ack" "rc.responder.ack-fields"
+        "Sends ACKs with the A bit set.";
+    AckSolicited "ack-solicited" "rc.responder.ack-fields"
+        "Sends ACKs with the SE bit set.";
+    AckToOwnQp "ack-to-own-qp" "rc.responder.ack-fields"
+        "Sends responses to its own queue pair number.";
+    AckWithoutPkey "ack-without-pkey" "rc.responder.ack-fields"
+        "Sends responses with P_Key 0.";
+    PromisesTooManyCredits "promises-too-many-credits" "rc.responder.credits"
+        "Gives more credits than it has receives posted.";
+    DropsWhenNotReady "drops-when-not-ready" "rc.responder.rnr-nak"
+        "Drops requests without a word when no receive is posted.";
+    AcksWhenNotReady "acks-when-not-ready" "rc.responder.rnr-nak"
+        "Acknowledges and loses messages when no receive is posted.";
+    RnrTimerZero "rnr-timer-zero" "rc.responder.rnr-timer"
+        "Sends RNR NAKs with timer code 0, the longest, whatever was asked for.";
+    RnrAdvancesPsn "rnr-advances-psn" "rc.responder.rnr-psn"
+        "Expects the PSN behind a request that it answered with RNR NAK.";
+    RepeatsRnrNak "repeats-rnr-nak" "rc.responder.rnr-behind"
+        "Sends an RNR NAK for every packet behind one that got one.";
+    ImmediateByteSwapped "immediate-byte-swapped" "rc.responder.immediate"
+        "Delivers immediate data with its bytes in the other order.";
+    WriteTakesReceive "write-takes-receive" "rc.responder.write-without-receive"
+        "Takes a receive for WRITEs without immediate.";
+    WriteImmediateKeepsReceive "write-immediate-keeps-receive" "rc.responder.write-immediate"
+        "Drops the immediate data of a WRITE and takes no receive for it.";
+    IgnoresInvalidate "ignores-invalidate" "rc.responder.invalidate"
+        "Delivers SEND with invalidate without invalidating anything.";
+    IgnoresSolicited "ignores-solicited" "rc.responder.solicited"
+        "Does not raise the solicited event.";
+    CompareSwapAlwaysSwaps "compare-swap-always-swaps" "rc.responder.atomic-compare-swap"
+        "Swaps whether the values compare equal or not.";
+    FetchAddReturnsNew "fetch-add-returns-new" "rc.responder.atomic-fetch-add"
+        "Returns the value after the addition.";
+    AcceptsMisalignedAtomic "accepts-misaligned-atomic" "rc.responder.atomic-alignment"
+        "Executes ATOMICs at addresses that are no multiple of 8.";
+    AnswersAtomicWithAck "answers-atomic-with-ack" "rc.responder.atomic-ack"
+        "Answers ATOMICs with a plain ACK.";
+    IgnoresRdAtomicLimit "ignores-rd-atomic-limit" "rc.responder.rd-atomic-limit"
+        "Serves READs and ATOMICs on a queue pair that granted none.";
+    AnswersAfterFatalNak "answers-after-fatal-nak" "rc.responder.error-silence"
+        "Goes on as before after a fatal NAK.";
+    KeepsReceivesAfterFatalNak "keeps-receives-after-fatal-nak" "rc.responder.error-flush"
+        "Does not complete posted receives when the queue pair goes to error.";
+    IgnoresLocalFault "ignores-local-fault" "rc.responder.local-fault"
+        "Acknowledges data that it could not place in the receive buffer.";
+}
+
+impl Defect {
+    /// By its name.
+    pub fn from_name(name: &str) -> Option<Defect> {
+        Defect::ALL.iter().copied().find(|defect| defect.name() == name)
+    }
+}
+
+impl fmt::Display for Defect {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A set of defects.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Defects(u128);
+
+const _: () = assert!(Defect::ALL.len() <= 128, "the set has 128 places");
+
+impl Defects {
+    /// None: a conforming device.
+    pub const NONE: Defects = Defects(0);
+
+    /// True when the defect is switched on.
+    pub const fn has(self, defect: Defect) -> bool {
+        self.0 & (1 << defect as u32) != 0
+    }
+
+    /// This set and one more.
+    #[must_use]
+    pub const fn with(self, defect: Defect) -> Defects {
+        Defects(self.0 | 1 << defect as u32)
+    }
+
+    /// True when there is none.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+
+    /// Those that are switched on.
+    pub fn iter(self) -> impl Iterator<Item = Defect> {
+        Defect::ALL.iter().copied().filter(move |defect| self.has(*defect))
+    }
+}
+
+impl From<Defect> for Defects {
+    fn from(defect: Defect) -> Defects {
+        Defects::NONE.with(defect)
+    }
+}
+
+impl FromIterator<Defect> for Defects {
+    fn from_iter<I: IntoIterator<Item = Defect>>(defects: I) -> Defects {
+        defects.into_iter().fold(Defects::NONE, Defects::with)
+    }
+}
+
+impl fmt::Debug for Defects {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_set().entries(self.iter().map(Defect::name)).finish()
+    }
+}

@@ -1,0 +1,172 @@
+//! The way in: what a frame must be before a queue pair looks at it. Whatever fails here is dropped without a word.
+
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+use rocespec_codec::{Bth, ErrorKind, Frame, Header, Ipv4, Layer, Net, Opcode, Qpn, Roce, Transport, decode, icrc};
+
+use crate::config::{Config, GidKind};
+use crate::counters::Counter;
+use crate::defect::Defect;
+use crate::qp::Qp;
+use crate::verbs::{QpHandle, QpState};
+
+/// The queue pair that a frame is for, and the packet in it; or why it is dropped.
+///
+/// `room` is where a repaired copy of the frame goes, when a defect asks for one.
+pub(crate) fn admit<'f>(
+    config: &Config,
+    qps: &BTreeMap<QpHandle, Qp>,
+    frame: &'f [u8],
+    room: &'f mut Vec<u8>,
+) -> Result<(QpHandle, Roce<'f>), Counter> {
+    let mut packet = take_apart(config, frame, room)?;
+    check_network(config, &packet)?;
+    let qp = find_qp(config, qps, &packet)?;
+    check_addresses(config, qp, &packet)?;
+    check_transport(config, qp, &mut packet)?;
+    // rule: icrc.responder.drop-bad
+    if !icrc_is_right(config, &packet) && !config.defects.has(Defect::AcceptsBadIcrc) {
+        return Err(Counter::DropIcrc);
+    }
+    if packet.bth.opcode.transport() == Transport::Cnp {
+        return Err(Counter::CnpReceived);
+    }
+    // Nothing is outstanding: no response is expected, and none has a say in what the responder does.
+    if packet.bth.opcode.info().is_some_and(|info| info.is_response()) {
+        return Err(Counter::DropUnexpectedResponse);
+    }
+    if config.defects.has(Defect::CountsTrailerAsPayload) && packet.payload.is_empty() {
+        packet.payload = packet.trailer;
+        packet.bth.pad_count = packet.trailer.len().wrapping_neg() as u8 & 3;
+    }
+    Ok((qp.handle, packet))
+}
+
+fn take_apart<'f>(config: &Config, frame: &'f [u8], room: &'f mut Vec<u8>) -> Result<Roce<'f>, Counter> {
+    // rule: frame.responder.udp-length, frame.responder.ip-version, frame.responder.truncated
+    let decoded = match decode(frame) {
+        Err(error) if error.layer == Layer::Udp && config.defects.has(Defect::IgnoresUdpLength) => {
+            return without_udp_length(frame, room, error.offset, error.kind).ok_or(Counter::DropMalformed);
+        }
+        decoded => decoded.map_err(|_| Counter::DropMalformed)?,
+    };
+    let Frame::Roce(packet) = decoded else { return Err(Counter::DropNotRoce) };
+    if packet.eth.dst != config.mac {
+        return Err(Counter::DropMac);
+    }
+    Ok(packet)
+}
+
+/// Reads a frame as if its UDP length were right.
+fn without_udp_length<'f>(frame: &[u8], room: &'f mut Vec<u8>, offset: usize, kind: ErrorKind) -> Option<Roce<'f>> {
+    let right = match kind {
+        ErrorKind::Disagree { expected, .. } => expected,
+        ErrorKind::TooLong { available, .. } => available,
+        _ => return None,
+    };
+    let written = u16::from_be_bytes([*frame.get(offset + 4)?, *frame.get(offset + 5)?]);
+    room.extend_from_slice(frame);
+    room[offset + 4..offset + 6].copy_from_slice(&u16::try_from(right).ok()?.to_be_bytes());
+    let Ok(Frame::Roce(mut packet)) = decode(room) else { return None };
+    packet.udp.as_mut()?.len = written;
+    Some(packet)
+}
+
+fn check_network(config: &Config, packet: &Roce<'_>) -> Result<(), Counter> {
+    let defects = config.defects;
+    if let Net::V4(ip) = &packet.net {
+        // rule: frame.responder.ip-options
+        if ip.ihl != 5 && !defects.has(Defect::AcceptsIpOptions) {
+            return Err(Counter::DropIpHeader);
+        }
+        // rule: frame.responder.fragment
+        if ip.flags_offset & (Ipv4::MF | 0x1fff) != 0 && !defects.has(Defect::AcceptsFragments) {
+            return Err(Counter::DropIpHeader);
+        }
+        // rule: frame.responder.ip-checksum
+        if ip.checksum != ip.right_checksum() && !defects.has(Defect::IgnoresIpChecksum) {
+            return Err(Counter::DropIpHeader);
+        }
+    }
+    Ok(())
+}
+
+fn find_qp<'q>(config: &Config, qps: &'q BTreeMap<QpHandle, Qp>, packet: &Roce<'_>) -> Result<&'q Qp, Counter> {
+    // rule: bth.responder.unknown-qp, bth.responder.multicast-qp, frame.responder.qp0
+    let wanted: Qpn = packet.bth.dest_qp;
+    let fallback = || config.defects.has(Defect::AnswersUnknownQp).then(|| qps.values().next()).flatten();
+    qps.values().find(|qp| qp.qpn == wanted).or_else(fallback).ok_or(Counter::DropUnknownQp)
+}
+
+fn check_addresses(config: &Config, qp: &Qp, packet: &Roce<'_>) -> Result<(), Counter> {
+    let local = config.gids.get(qp.gid_index()).ok_or(Counter::DropDestination)?;
+    // rule: frame.responder.destination
+    if packet.net.dst_gid() != local.gid && !config.defects.has(Defect::IgnoresDestination) {
+        return Err(Counter::DropDestination);
+    }
+    // rule: frame.responder.gid-kind
+    if GidKind::of(&packet.net) != local.kind && !config.defects.has(Defect::IgnoresGidKind) {
+        return Err(Counter::DropDestination);
+    }
+    // rule: frame.responder.source
+    let connected = qp.state != QpState::Reset && qp.state != QpState::Init;
+    let from_peer = qp.attributes.remote_gid == Some(packet.net.src_gid());
+    if connected && !from_peer && !config.defects.has(Defect::IgnoresSource) {
+        return Err(Counter::DropSource);
+    }
+    Ok(())
+}
+
+fn check_transport(config: &Config, qp: &Qp, packet: &mut Roce<'_>) -> Result<(), Counter> {
+    let defects = config.defects;
+    let Bth { opcode, tver, pkey, migreq, resv6, resv7, .. } = packet.bth;
+    // rule: bth.responder.transport-class
+    match opcode.transport() {
+        Transport::Rc => {}
+        Transport::Cnp if opcode == Opcode::CNP => {}
+        _ if defects.has(Defect::IgnoresTransportClass) && !has_other_headers(opcode) => {
+            packet.bth.opcode = Opcode(opcode.operation());
+        }
+        _ => return Err(Counter::DropTransportClass),
+    }
+    // rule: bth.responder.qp-state, rc.responder.error-silence
+    if !qp.can_receive() {
+        return Err(Counter::DropQpState);
+    }
+    // rule: bth.responder.tver
+    if tver != 0 && !defects.has(Defect::IgnoresTver) {
+        return Err(Counter::DropBth);
+    }
+    // rule: bth.responder.reserved-ignored
+    if (resv6 != 0 || resv7 != 0) && defects.has(Defect::DropsReservedBits) {
+        return Err(Counter::DropBth);
+    }
+    // rule: bth.responder.migreq
+    if migreq && defects.has(Defect::DropsMigrated) {
+        return Err(Counter::DropBth);
+    }
+    // rule: bth.responder.pkey, bth.responder.pkey-membership
+    let same_partition = (pkey.get() ^ qp.pkey().get()) & 0x7fff == 0;
+    if !pkey.matches(qp.pkey())
+        && !defects.has(Defect::IgnoresPkey)
+        && !(same_partition && defects.has(Defect::AcceptsTwoLimitedMembers))
+    {
+        return Err(Counter::DropPkey);
+    }
+    Ok(())
+}
+
+/// True when the packet would read otherwise under the RC opcode of the same operation.
+fn has_other_headers(opcode: Opcode) -> bool {
+    let headers = |opcode: Opcode| -> &'static [Header] { opcode.info().map_or(&[], |info| info.headers) };
+    headers(opcode) != headers(Opcode(opcode.operation()))
+}
+
+fn icrc_is_right(config: &Config, packet: &Roce<'_>) -> bool {
+    // rule: icrc.responder.pad
+    if config.defects.has(Defect::IcrcWithoutPad) {
+        return packet.icrc == icrc::compute(&Roce { pad: &[], ..packet.clone() });
+    }
+    icrc::verify(packet)
+}

@@ -1,0 +1,163 @@
+//! The verbs: objects that the device's own software makes and uses.
+
+use alloc::vec::Vec;
+
+use rocespec_codec::Qpn;
+
+use crate::endpoint::Endpoint;
+use crate::qp::{Qp, Receive};
+use crate::transition;
+use crate::verbs::{
+    Access, Capacity, Completion, MemoryHandle, MemoryRegion, QpAttributes, QpHandle, QpKind, QpState, SendRequest,
+    Status, VerbError,
+};
+
+/// Most work requests in one queue.
+const MAX_QUEUE: u32 = 16384;
+
+impl Endpoint {
+    /// Makes a queue pair with a completion queue of its own, in state RESET.
+    ///
+    /// # Errors
+    /// [`VerbError::Unsupported`] for UC and UD; [`VerbError::OutOfRange`] for queues of more than 16384 requests.
+    pub fn create_qp(&mut self, kind: QpKind, capacity: Capacity) -> Result<(QpHandle, Qpn), VerbError> {
+        if kind != QpKind::Rc {
+            return Err(VerbError::Unsupported);
+        }
+        if capacity.max_recv_wr > MAX_QUEUE || capacity.max_send_wr > MAX_QUEUE {
+            return Err(VerbError::OutOfRange("capacity"));
+        }
+        // 0 and 1 are the management queue pairs, the last number stands for multicast.
+        let in_use = |qpn: Qpn| self.qps.values().any(|qp| qp.qpn == qpn);
+        let mut qpn = Qpn::new(self.config.first_qpn.get().wrapping_add(self.qps_created));
+        while qpn.get() < 2 || qpn == Qpn::MULTICAST || in_use(qpn) {
+            qpn = Qpn::new(qpn.get().wrapping_add(1));
+        }
+        self.qps_created += 1;
+        let handle = QpHandle(self.qps_created);
+        self.qps.insert(handle, Qp::new(handle, qpn, capacity));
+        Ok((handle, qpn))
+    }
+
+    /// Moves a queue pair to a state and sets attributes on the way.
+    ///
+    /// # Errors
+    /// When there is no such move, or it lacks an attribute or has one too many. Nothing is changed then.
+    pub fn modify_qp(&mut self, qp: QpHandle, attributes: &QpAttributes) -> Result<(), VerbError> {
+        let qp = self.qps.get_mut(&qp).ok_or(VerbError::NoSuchObject)?;
+        let to = transition::check(qp.state, attributes, &self.config.gids)?;
+        transition::apply(&mut qp.attributes, attributes);
+        match (qp.state, to) {
+            (_, QpState::Reset) => qp.reset(),
+            (_, QpState::Error) => {
+                qp.responder.outbox.clear();
+                qp.abandon_message(Status::FlushError);
+                qp.flush_receives();
+            }
+            (QpState::Init, QpState::Rtr) => {
+                qp.responder.expected = qp.attributes.rq_psn.unwrap_or_default();
+            }
+            _ => {}
+        }
+        qp.state = to;
+        Ok(())
+    }
+
+    /// The state and the attributes that were set.
+    ///
+    /// # Errors
+    /// When there is no such queue pair.
+    pub fn query_qp(&self, qp: QpHandle) -> Result<QpAttributes, VerbError> {
+        let qp = self.qps.get(&qp).ok_or(VerbError::NoSuchObject)?;
+        Ok(QpAttributes { state: Some(qp.state), ..qp.attributes.clone() })
+    }
+
+    /// Destroys a queue pair, with what it still had to send.
+    ///
+    /// # Errors
+    /// When there is no such queue pair.
+    pub fn destroy_qp(&mut self, qp: QpHandle) -> Result<(), VerbError> {
+        self.qps.remove(&qp).map(drop).ok_or(VerbError::NoSuchObject)
+    }
+
+    /// Registers zeroed memory. Remote write and remote atomic rights bring local write with them.
+    ///
+    /// # Errors
+    /// When `length` is 0 or above [`crate::MAX_REGION`].
+    pub fn register_memory(&mut self, length: u64, access: Access) -> Result<MemoryRegion, VerbError> {
+        self.memory.register(length, access)
+    }
+
+    /// Takes memory back; its keys stop to work.
+    ///
+    /// # Errors
+    /// When there is no such region.
+    pub fn deregister_memory(&mut self, mr: MemoryHandle) -> Result<(), VerbError> {
+        self.memory.deregister(mr)
+    }
+
+    /// Puts bytes into a region.
+    ///
+    /// # Errors
+    /// When there is no such region, or the bytes do not fit it.
+    pub fn write_memory(&mut self, mr: MemoryHandle, offset: u64, data: &[u8]) -> Result<(), VerbError> {
+        self.memory.bytes_mut(mr, offset, data.len() as u64)?.copy_from_slice(data);
+        Ok(())
+    }
+
+    /// Takes bytes out of a region.
+    ///
+    /// # Errors
+    /// When there is no such region, or it does not reach so far.
+    pub fn read_memory(&self, mr: MemoryHandle, offset: u64, length: u64) -> Result<Vec<u8>, VerbError> {
+        Ok(self.memory.bytes(mr, offset, length)?.to_vec())
+    }
+
+    /// Posts a receive of one buffer. Whether the buffer can be written shows only when a message comes for it, as on
+    /// devices: the message is then answered with NAK remote operational error. In state ERROR the receive is flushed
+    /// at once.
+    ///
+    /// # Errors
+    /// When there is no such queue pair or region, the queue pair is in RESET, or its receive queue is full.
+    pub fn post_receive(
+        &mut self,
+        qp: QpHandle,
+        wr_id: u64,
+        mr: MemoryHandle,
+        offset: u64,
+        length: u32,
+    ) -> Result<(), VerbError> {
+        if !self.memory.exists(mr) {
+            return Err(VerbError::NoSuchObject);
+        }
+        let qp = self.qps.get_mut(&qp).ok_or(VerbError::NoSuchObject)?;
+        if qp.state == QpState::Reset {
+            return Err(VerbError::WrongState(qp.state));
+        }
+        if qp.receives.len() >= qp.capacity.max_recv_wr as usize {
+            return Err(VerbError::QueueFull);
+        }
+        qp.receives.push_back(Receive { wr_id, mr, offset, length });
+        if qp.state == QpState::Error {
+            qp.flush_receives();
+        }
+        Ok(())
+    }
+
+    /// Posts a send request.
+    ///
+    /// # Errors
+    /// Always [`VerbError::Unsupported`]: this endpoint only responds.
+    pub fn post_send(&mut self, qp: QpHandle, _request: &SendRequest) -> Result<(), VerbError> {
+        self.qps.get(&qp).ok_or(VerbError::NoSuchObject)?;
+        Err(VerbError::Unsupported)
+    }
+
+    /// Takes finished work requests of a queue pair, oldest first; none when there is no such queue pair.
+    pub fn poll(&mut self, qp: QpHandle, max: usize) -> Vec<Completion> {
+        self.qps.get_mut(&qp).map_or_else(Vec::new, |qp| {
+            let count = max.min(qp.completions.len());
+            qp.completions.drain(..count).collect()
+        })
+    }
+}

@@ -1,0 +1,167 @@
+//! The RC responder: what happens to a request, from its PSN to its answer.
+//!
+//! The checks stand in the order in which they decide: PSN, opcode order, what the queue pair allows, receive or
+//! READ/ATOMIC resources, lengths, key and range and rights; then the request is executed, counted and acknowledged.
+
+mod acknowledge;
+mod atomic;
+mod duplicate;
+mod gap;
+mod length;
+mod outbox;
+mod read;
+mod refuse;
+mod remembered;
+mod request;
+mod respond;
+mod rights;
+mod send;
+mod write;
+
+use rocespec_codec::{Msn, Psn, Roce};
+
+use crate::context::Context;
+use crate::counters::Counter;
+use crate::defect::Defect;
+use crate::qp::{Qp, Receive};
+use crate::verbs::Status;
+use outbox::Outbox;
+use refuse::Refusal;
+use remembered::Remembered;
+use request::{Operation, Request};
+
+pub(crate) use respond::next_packet;
+
+/// State of the responder's side of a connection.
+#[derive(Debug, Default)]
+pub(crate) struct Responder {
+    /// PSN that the next new request has to have.
+    pub(crate) expected: Psn,
+    /// Messages completed.
+    msn: Msn,
+    waiting: Waiting,
+    /// The message that has begun and not ended.
+    message: Option<Message>,
+    remembered: Remembered,
+    /// Responses that have not left yet.
+    pub(crate) outbox: Outbox,
+}
+
+/// Whether a NAK is out and its packet not here yet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Waiting {
+    #[default]
+    ForNothing,
+    /// A NAK for a gap was sent.
+    ForMissing,
+    /// An RNR NAK was sent.
+    ForRetry,
+}
+
+/// A message that has begun and not ended.
+#[derive(Debug, Clone, Copy)]
+enum Message {
+    /// SEND, into this receive.
+    Send { receive: Receive, received: u32 },
+    /// SEND that is acknowledged and lost, which only a defect does.
+    LostSend,
+    /// WRITE, to where the next packet's data goes.
+    Write(write::Cursor),
+}
+
+/// Where a PSN lies, seen from the one that is expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Region {
+    /// ePSN itself.
+    New,
+    /// The 2^23 before it.
+    Duplicate,
+    /// The 2^23 - 1 behind it.
+    Ahead,
+}
+
+/// Takes a request that is for this queue pair.
+pub(crate) fn receive(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) {
+    if qp.responder.outbox.is_full() {
+        return cx.count(Counter::DropBusy);
+    }
+    match region(packet.bth.psn, qp.responder.expected, cx) {
+        Region::New => in_order(qp, packet, cx),
+        Region::Duplicate => duplicate::answer(qp, packet, cx),
+        Region::Ahead => gap::answer(qp, packet, cx),
+    }
+}
+
+/// rule: rc.responder.psn-region, rc.responder.psn-wrap
+fn region(psn: Psn, expected: Psn, cx: &Context<'_>) -> Region {
+    let distance = if cx.has(Defect::ComparesPsnWithoutWrap) {
+        psn.get() as i32 - expected.get() as i32
+    } else {
+        psn.since(expected)
+    };
+    match distance {
+        0 => Region::New,
+        ..0 => Region::Duplicate,
+        _ => Region::Ahead,
+    }
+}
+
+fn in_order(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) {
+    // rule: rc.responder.nak-rearmed
+    if !cx.has(Defect::DoesNotRearmNak) {
+        qp.responder.waiting = Waiting::ForNothing;
+    }
+    if let Err(refusal) = execute(qp, packet, cx) {
+        refuse::refuse(qp, packet.bth.psn, refusal, cx);
+    }
+}
+
+fn execute(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) -> Result<(), Refusal> {
+    // rule: rc.responder.reserved-opcode
+    let Some(request) = Request::of(packet) else {
+        if cx.has(Defect::IgnoresReservedOpcode) {
+            return Ok(());
+        }
+        if cx.has(Defect::AcksReservedOpcode) {
+            qp.responder.advance(1);
+            acknowledge::acknowledge(qp, packet.bth.psn, cx);
+            return Ok(());
+        }
+        return Err(Refusal::InvalidRequest);
+    };
+    request::check_order(&mut qp.responder.message, &request, cx)?;
+    rights::check_operation(qp, request.operation, cx)?;
+    match request.operation {
+        Operation::Send => send::execute(qp, &request, cx)?,
+        Operation::Write => write::execute(qp, &request, cx)?,
+        Operation::Read => read::execute(qp, &request, cx)?,
+        Operation::CompareSwap | Operation::FetchAdd => atomic::execute(qp, &request, cx)?,
+    }
+    cx.count(Counter::RequestsExecuted);
+    Ok(())
+}
+
+impl Responder {
+    /// The request took so many PSNs.
+    fn advance(&mut self, psns: u32) {
+        self.expected = self.expected.plus(psns);
+    }
+
+    /// rule: rc.responder.msn
+    fn count_message(&mut self, request: &Request<'_, '_>, cx: &Context<'_>) {
+        let is_uncounted_write = request.operation == Operation::Write && cx.has(Defect::MsnNotAdvancedByWrite);
+        let counts = request.info.ends_message() && !is_uncounted_write;
+        if counts || cx.has(Defect::MsnCountsPackets) {
+            self.msn = self.msn.next();
+        }
+    }
+}
+
+impl Qp {
+    /// Ends a message that will not be completed; the receive that it took completes with `status`.
+    pub(crate) fn abandon_message(&mut self, status: Status) {
+        if let Some(Message::Send { receive, .. }) = self.responder.message.take() {
+            self.complete_unused(receive, status);
+        }
+    }
+}

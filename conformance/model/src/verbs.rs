@@ -1,0 +1,382 @@
+//! The words in which a device's own software talks to it.
+
+use core::fmt;
+use core::net::Ipv6Addr;
+use core::ops::{BitOr, BitOrAssign};
+
+use rocespec_codec::{Mtu, Psn, QKey, Qpn, RKey, RnrTimer};
+
+/// Handle of a queue pair. Not its number on the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct QpHandle(pub u32);
+
+/// Handle of a memory region. Not one of its keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MemoryHandle(pub u32);
+
+/// Largest memory region in bytes.
+pub const MAX_REGION: u64 = 16 << 20;
+
+/// Transport service of a queue pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum QpKind {
+    /// Reliable connection.
+    Rc,
+    /// Unreliable connection.
+    Uc,
+    /// Unreliable datagram.
+    Ud,
+}
+
+/// Sizes of a queue pair's queues, in work requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Capacity {
+    /// Send queue.
+    pub max_send_wr: u32,
+    /// Receive queue.
+    pub max_recv_wr: u32,
+}
+
+impl Default for Capacity {
+    fn default() -> Self {
+        Capacity { max_send_wr: 64, max_recv_wr: 64 }
+    }
+}
+
+/// States of a queue pair.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names are the standard's own")]
+pub enum QpState {
+    Reset,
+    Init,
+    Rtr,
+    Rts,
+    Sqd,
+    Sqe,
+    Error,
+}
+
+/// Rights on a memory region or on a queue pair: a set.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Access(u8);
+
+impl Access {
+    /// No right.
+    pub const NONE: Access = Access(0);
+    /// The device may write for its own software: receives and READ responses.
+    pub const LOCAL_WRITE: Access = Access(1);
+    /// A peer may WRITE.
+    pub const REMOTE_WRITE: Access = Access(2);
+    /// A peer may READ.
+    pub const REMOTE_READ: Access = Access(4);
+    /// A peer may use ATOMICs.
+    pub const REMOTE_ATOMIC: Access = Access(8);
+    /// A peer may FLUSH to global visibility.
+    pub const FLUSH_GLOBAL: Access = Access(16);
+    /// A peer may FLUSH to persistence.
+    pub const FLUSH_PERSISTENT: Access = Access(32);
+    /// All of them.
+    pub const ALL: Access = Access(63);
+
+    /// True when all of `other` are in this set.
+    pub const fn contains(self, other: Access) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+impl BitOr for Access {
+    type Output = Access;
+
+    fn bitor(self, other: Access) -> Access {
+        Access(self.0 | other.0)
+    }
+}
+
+impl BitOrAssign for Access {
+    fn bitor_assign(&mut self, other: Access) {
+        self.0 |= other.0;
+    }
+}
+
+impl FromIterator<Access> for Access {
+    fn from_iter<I: IntoIterator<Item = Access>>(rights: I) -> Access {
+        rights.into_iter().fold(Access::NONE, BitOr::bitor)
+    }
+}
+
+/// Attributes of a queue pair, all optional. Absent: left as it is.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct QpAttributes {
+    /// State to move to.
+    pub state: Option<QpState>,
+    /// What a peer may do.
+    pub access: Option<Access>,
+    /// Index into [`crate::PKEY_TABLE`].
+    pub pkey_index: Option<u16>,
+    /// Q_Key of a UD queue pair.
+    pub qkey: Option<QKey>,
+    /// Path MTU.
+    pub path_mtu: Option<Mtu>,
+    /// The peer's queue pair number.
+    pub dest_qpn: Option<Qpn>,
+    /// First PSN expected from the peer.
+    pub rq_psn: Option<Psn>,
+    /// First PSN sent to the peer.
+    pub sq_psn: Option<Psn>,
+    /// Local ACK timeout code, 0 to 31: 4.096 us * 2^code, 0 = none.
+    pub timeout: Option<u8>,
+    /// Retry count, 0 to 7.
+    pub retry_count: Option<u8>,
+    /// RNR retry count, 0 to 7; 7 = without end.
+    pub rnr_retry: Option<u8>,
+    /// RNR NAK timer that this side asks for.
+    pub min_rnr_timer: Option<RnrTimer>,
+    /// READs and ATOMICs outstanding as a requester.
+    pub max_rd_atomic: Option<u8>,
+    /// READs and ATOMICs outstanding as a responder.
+    pub max_dest_rd_atomic: Option<u8>,
+    /// Index into the GID table.
+    pub gid_index: Option<u8>,
+    /// The peer's GID; IPv4 as `::ffff:a.b.c.d`.
+    pub remote_gid: Option<Ipv6Addr>,
+    /// Traffic class octet: DSCP and ECN of what is sent.
+    pub traffic_class: Option<u8>,
+    /// Hop limit or TTL of what is sent.
+    pub hop_limit: Option<u8>,
+    /// Flow label, 20 bits.
+    pub flow_label: Option<u32>,
+    /// Service level, 0 to 7; the priority of tagged frames.
+    pub service_level: Option<u8>,
+}
+
+/// A registered memory region.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryRegion {
+    /// Handle for later calls.
+    pub handle: MemoryHandle,
+    /// Address of its first byte as a peer names it.
+    pub va: u64,
+    /// Bytes.
+    pub len: u64,
+    /// Key for local use.
+    pub lkey: u32,
+    /// Key for peers.
+    pub rkey: RKey,
+}
+
+/// What a send request does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[expect(missing_docs, reason = "the names are the standard's own")]
+pub enum SendOperation {
+    Send,
+    SendWithImmediate,
+    SendWithInvalidate,
+    RdmaWrite,
+    RdmaWriteWithImmediate,
+    RdmaRead,
+    CompareSwap,
+    FetchAdd,
+    AtomicWrite,
+    Flush,
+}
+
+/// Flags of a send request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct SendFlags {
+    /// Makes a completion.
+    pub signaled: bool,
+    /// Raises the peer's solicited event.
+    pub solicited: bool,
+    /// Waits for earlier READs and ATOMICs.
+    pub fence: bool,
+    /// The data is taken when the request is posted.
+    pub inline: bool,
+}
+
+/// A send request. Fields that its operation does not use are ignored.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SendRequest {
+    /// Comes back in the completion.
+    pub wr_id: u64,
+    /// What to do.
+    pub operation: SendOperation,
+    /// Flags.
+    pub flags: SendFlags,
+    /// Local region.
+    pub mr: MemoryHandle,
+    /// Offset in it.
+    pub offset: u64,
+    /// Bytes.
+    pub length: u32,
+    /// The peer's address.
+    pub remote_va: u64,
+    /// The peer's key.
+    pub rkey: RKey,
+    /// Immediate data, or the key to invalidate.
+    pub immediate: u32,
+    /// Value to compare with, or to add.
+    pub compare_add: u64,
+    /// Value to swap in.
+    pub swap: u64,
+}
+
+/// A finished work request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Completion {
+    /// As posted.
+    pub wr_id: u64,
+    /// How it ended.
+    pub status: Status,
+    /// What it was.
+    pub kind: CompletionKind,
+    /// Bytes received, or written by a WRITE with immediate. 0 unless the status is success.
+    pub byte_len: u32,
+    /// Immediate data, if any came.
+    pub immediate: Option<u32>,
+    /// Key that the message invalidated, if any.
+    pub invalidated: Option<RKey>,
+    /// The message asked for a solicited event.
+    pub solicited: bool,
+    /// Sender's queue pair number (UD).
+    pub src_qpn: Qpn,
+    /// The first 40 bytes of the buffer hold the GRH area (UD).
+    pub grh: bool,
+}
+
+macro_rules! named {
+    ($(#[$doc:meta])* $type:ident { $($(#[$variant_doc:meta])* $variant:ident $name:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+        pub enum $type {
+            $($(#[$variant_doc])* $variant,)*
+        }
+
+        impl $type {
+            /// The verbs' name in lower case without prefix.
+            pub const fn name(self) -> &'static str {
+                match self {
+                    $($type::$variant => $name,)*
+                }
+            }
+        }
+    };
+}
+
+named! {
+    /// How a work request ended.
+    Status {
+        /// As asked.
+        Success "success",
+        /// The message did not fit the buffer.
+        LocalLengthError "loc_len_err",
+        /// The request itself cannot be carried out.
+        LocalQpOperationError "loc_qp_op_err",
+        /// The buffer is not, or no longer, the queue pair's to use so.
+        LocalProtectionError "loc_prot_err",
+        /// The queue pair was in error before it was its turn.
+        FlushError "wr_flush_err",
+        /// The peer's response was not what it had to be.
+        BadResponseError "bad_resp_err",
+        /// The peer had no right to the memory it named.
+        LocalAccessError "loc_access_err",
+        /// The message was invalid to its receiver.
+        RemoteInvalidRequestError "rem_inv_req_err",
+        /// The receiver refused access to its memory.
+        RemoteAccessError "rem_access_err",
+        /// The receiver could not carry it out.
+        RemoteOperationError "rem_op_err",
+        /// The peer did not answer.
+        RetryExceeded "retry_exc_err",
+        /// The peer was not ready too often.
+        RnrRetryExceeded "rnr_retry_exc_err",
+    }
+}
+
+named! {
+    /// What a finished work request was.
+    CompletionKind {
+        /// SEND.
+        Send "send",
+        /// RDMA WRITE.
+        RdmaWrite "rdma_write",
+        /// RDMA READ.
+        RdmaRead "rdma_read",
+        /// Compare and swap.
+        CompareSwap "comp_swap",
+        /// Fetch and add.
+        FetchAdd "fetch_add",
+        /// ATOMIC WRITE.
+        AtomicWrite "atomic_write",
+        /// FLUSH.
+        Flush "flush",
+        /// A receive that a SEND took.
+        Receive "recv",
+        /// A receive that a WRITE with immediate took.
+        ReceiveRdmaWithImmediate "recv_rdma_with_imm",
+    }
+}
+
+named! {
+    /// What a device reports on its own.
+    EventKind {
+        /// The queue pair failed.
+        QpFatal "qp_fatal",
+        /// A peer's request was invalid.
+        QpRequestError "qp_req_err",
+        /// A peer's request had no right to the memory it named.
+        QpAccessError "qp_access_err",
+    }
+}
+
+/// Something that the device reports on its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct AsyncEvent {
+    /// What happened.
+    pub kind: EventKind,
+    /// The queue pair that it happened to.
+    pub qp: Option<QpHandle>,
+}
+
+/// Why a verb was refused.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum VerbError {
+    /// No object with that handle.
+    NoSuchObject,
+    /// The endpoint cannot do this (yet).
+    Unsupported,
+    /// No such move between states.
+    IllegalTransition {
+        /// State of the queue pair.
+        from: QpState,
+        /// State asked for.
+        to: QpState,
+    },
+    /// The move needs an attribute that was not given.
+    MissingAttribute(&'static str),
+    /// The attribute cannot be set in this move.
+    UnexpectedAttribute(&'static str),
+    /// The argument is out of its range.
+    OutOfRange(&'static str),
+    /// Not in this state of the queue pair.
+    WrongState(QpState),
+    /// The queue is full.
+    QueueFull,
+}
+
+impl fmt::Display for VerbError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            VerbError::NoSuchObject => f.write_str("no object with that handle"),
+            VerbError::Unsupported => f.write_str("not supported"),
+            VerbError::IllegalTransition { from, to } => write!(f, "no transition from {from:?} to {to:?}"),
+            VerbError::MissingAttribute(name) => write!(f, "this transition needs {name}"),
+            VerbError::UnexpectedAttribute(name) => write!(f, "{name} cannot be set in this transition"),
+            VerbError::OutOfRange(name) => write!(f, "{name} is out of range"),
+            VerbError::WrongState(state) => write!(f, "not in state {state:?}"),
+            VerbError::QueueFull => f.write_str("the queue is full"),
+        }
+    }
+}
+
+impl core::error::Error for VerbError {}
