@@ -28,7 +28,8 @@ const MOST_REGIONS: usize = 4;
 pub struct Pattern<'b> {
     head: Head,
     net: Option<NetKind>,
-    untagged: bool,
+    /// How many VLAN tags there are to be, where `untagged` says that the line names all of them.
+    tags: Option<usize>,
     checks: ArrayVec<Check<'b>, MOST_CHECKS>,
     origin: Psn,
     regions: ArrayVec<Region<'b>, MOST_REGIONS>,
@@ -78,7 +79,8 @@ pub fn parse_pattern<'b>(line: &str, scope: &Scope<'_>, buffer: &'b mut [u8]) ->
         regions.push(Region { name, ..*region });
     }
     let Opening { head, net, untagged, .. } = opening;
-    Ok(Pattern { head, net, untagged, checks, origin: scope.origin(), regions })
+    let tags = untagged.then(|| packet.eth.tags.len());
+    Ok(Pattern { head, net, tags, checks, origin: scope.origin(), regions })
 }
 
 /// The region that a word names.
@@ -131,8 +133,9 @@ impl Pattern<'_> {
         let seen = NetKind::of(&packet.net);
         let net =
             (self.net.filter(|net| *net != seen)).map(|net| differ("network", None, What::Net(net), What::Net(seen)));
-        let tags = (self.untagged && !packet.eth.tags.is_empty())
-            .then(|| differ("tags", None, What::Tags(0), What::Tags(packet.eth.tags.len())));
+        let count = packet.eth.tags.len();
+        let tags = (self.tags.filter(|tags| *tags != count))
+            .map(|tags| differ("tags", None, What::Tags(tags), What::Tags(count)));
         let fields = self.checks.iter().filter_map(move |check| {
             let Check { field, want } = *check;
             let value = (field.get)(packet);
