@@ -84,6 +84,7 @@ pub struct Ethernet {
 
 impl Ethernet {
     /// Bytes on the wire.
+    #[expect(clippy::len_without_is_empty, reason = "a header is never empty")]
     pub fn len(&self) -> usize {
         14 + Tag::LEN * self.tags.len()
     }

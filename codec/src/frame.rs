@@ -5,11 +5,13 @@ use crate::error::LengthSource;
 use crate::eth::Ethernet;
 use crate::ext::Extensions;
 use crate::net::Net;
+use crate::opcode::Info;
 use crate::udp::Udp;
 
 /// What a frame holds.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
+#[expect(clippy::large_enum_variant, reason = "the large one is the common one, and nothing here allocates")]
 pub enum Frame<'a> {
     /// A RoCE packet.
     Roce(Roce<'a>),
@@ -46,7 +48,7 @@ pub struct Roce<'a> {
 impl Roce<'_> {
     /// Bytes from the BTH to the end of the ICRC.
     pub fn transport_len(&self) -> usize {
-        Bth::LEN + self.bth.opcode.info().map_or(0, |info| info.headers_len()) + self.payload.len() + self.pad.len() + 4
+        Bth::LEN + self.bth.opcode.info().map_or(0, Info::headers_len) + self.payload.len() + self.pad.len() + 4
     }
 
     /// Bytes of the frame without its trailer.

@@ -61,6 +61,7 @@ impl Ipv4<'_> {
     pub const MF: u16 = 0x2000;
 
     /// Bytes on the wire.
+    #[expect(clippy::len_without_is_empty, reason = "a header is never empty")]
     pub fn len(&self) -> usize {
         Self::MIN_LEN + self.options.len()
     }

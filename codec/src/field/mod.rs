@@ -2,6 +2,7 @@
 //!
 //! The table stands in [`table`]. A field knows how to read and set itself and what its ordinary value is.
 
+mod number;
 mod table;
 mod value;
 

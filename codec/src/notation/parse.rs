@@ -15,6 +15,7 @@ use crate::icrc;
 
 /// What a line stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[expect(clippy::large_enum_variant, reason = "the large one is the common one, and nothing here allocates")]
 pub enum Line<'b> {
     /// A packet, its derived fields completed.
     Roce(Roce<'b>),
