@@ -97,7 +97,7 @@ pub(crate) fn gap() -> Case {
               so one lost packet costs milliseconds."
             .into(),
     }];
-    case.pcapng = Some("cases/rc/responder/psn-gap.2.pcapng".into());
+    case.pcapng = Some("frames/rc.responder.psn-gap[ip=v6,start_psn=0xfffffe].pcapng".into());
     case.repeat = "rocespec run 'rc/responder/psn-gap[ip=v6,start_psn=0xfffffe]' --dut rxe:6.1 --seed 7".into();
     case
 }

@@ -153,8 +153,6 @@ fn next_steps(out: &mut String, run: &Run, report: Option<&Path>, style: &Style)
     }
     if let Some(report) = report {
         steps.push(("read the evidence", one_line(&report.join(crate::folder::TEXT).display().to_string())));
-    } else if run.cases.iter().any(|case| needs_a_look(case.verdict)) {
-        steps.push(("keep packets, JSON and JUnit", paint(style, Paint::Command, "--report DIR")));
     }
     if run.cases.is_empty() {
         steps.push(("see what there is to run", paint(style, Paint::Command, "rocespec list")));
