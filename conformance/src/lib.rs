@@ -2,6 +2,11 @@
 //!
 //! The binary of the same name is a thin layer over this library.
 
+pub mod capture;
+pub mod cli;
 pub mod dut;
+pub mod ledger;
+pub mod oracle;
 pub mod profile;
+pub mod run;
 pub mod scenario;

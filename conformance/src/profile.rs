@@ -33,6 +33,9 @@ pub struct Timing {
     /// Length of a silence where the script names none.
     #[serde(with = "milliseconds", rename = "silence_ms")]
     pub silence: Duration,
+    /// How long the device may take to send what nobody asked for, at the end of a script.
+    #[serde(with = "milliseconds", rename = "settle_ms")]
+    pub settle: Duration,
     /// Added to every time limit of a script: the noise of a real clock.
     #[serde(with = "milliseconds", rename = "slack_ms")]
     pub slack: Duration,

@@ -6,7 +6,7 @@ use arrayvec::ArrayVec;
 
 use super::error::{NotationError, NotationErrorKind as Is};
 use super::head::Head;
-use super::parse::Opening;
+use super::parse::{Opening, is_other};
 use super::print::rkey;
 use super::scope::{self, NetKind, Region, Scope};
 use super::text::{Names, Text, What};
@@ -48,7 +48,7 @@ struct Check<'b> {
 /// # Errors
 /// The first part of the line that is not understood. A field that the packet cannot have is an error too.
 pub fn parse_pattern<'b>(line: &str, scope: &Scope<'_>, buffer: &'b mut [u8]) -> Result<Pattern<'b>, NotationError> {
-    if let Some(raw) = Words::new(line).next().filter(|first| first.text == "raw") {
+    if let Some(raw) = Words::new(line).next().filter(|first| is_other(first.text)) {
         return Err(Is::RawExpected.at(raw.span()));
     }
     let mut arena = Arena(buffer);

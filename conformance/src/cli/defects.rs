@@ -1,0 +1,90 @@
+//! `rocespec defects`
+
+use std::io::Write;
+
+use rocespec_model::{Defect, Policy};
+use serde::Serialize;
+
+use super::device::built_in;
+use super::{Outcome, output, scenarios};
+use crate::run::mutation::{self, Noticed};
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Run the catalogue against each defect and each policy, and show what is noticed. Exits with 1 when a defect is
+    /// not, or when a policy that the standard allows fails.
+    #[arg(long)]
+    run: bool,
+
+    #[command(flatten)]
+    source: scenarios::Source,
+
+    /// Seed of what the tester chooses at random.
+    #[arg(long, value_name = "NUMBER", default_value_t = 1)]
+    seed: u64,
+
+    /// Form of the output.
+    #[arg(long, value_enum, default_value = "text")]
+    format: output::Format,
+}
+
+#[derive(Serialize)]
+struct Known {
+    name: &'static str,
+    rule: &'static str,
+    summary: &'static str,
+}
+
+pub(super) fn run(args: &Args) -> Outcome {
+    if args.run { notice(args) } else { list(args) }
+}
+
+fn list(args: &Args) -> Outcome {
+    let known =
+        Defect::ALL.iter().map(|defect| Known { name: defect.name(), rule: defect.rule(), summary: defect.summary() });
+    let known: Vec<Known> = known.collect();
+    if args.format == output::Format::Json {
+        output::json(&known)?;
+        return Ok(0);
+    }
+    let mut out = std::io::stdout().lock();
+    writeln!(out, "Defects, for --dut emulator:NAME and the rule that each breaks:\n")?;
+    for defect in &known {
+        writeln!(out, "{}\n    {}\n    breaks {}", defect.name, defect.summary, defect.rule)?;
+    }
+    let policies: Vec<&str> = Policy::PRESETS.iter().map(|(name, _)| *name).collect();
+    writeln!(out, "\nPolicies that the standard allows, for --dut emulator:NAME: {}", policies.join(", "))?;
+    Ok(0)
+}
+
+fn notice(args: &Args) -> Outcome {
+    let catalogue = args.source.load()?;
+    let rows = mutation::notice(&catalogue, &built_in("emulator")?, args.seed);
+    let wrong = rows.iter().filter(|row| !row.is_right()).count();
+    if args.format == output::Format::Json {
+        output::json(&rows)?;
+        return Ok(u8::from(wrong > 0));
+    }
+    let mut out = std::io::stdout().lock();
+    for row in &rows {
+        writeln!(out, "{}", describe(row))?;
+    }
+    let defects = rows.iter().filter(|row| row.rule.is_some()).count();
+    let caught = rows.iter().filter(|row| row.rule.is_some() && row.is_right()).count();
+    writeln!(out, "\n{caught} of {defects} defects are caught by a scenario about their rule.")?;
+    let policies = rows.len() - defects;
+    let quiet = rows.iter().filter(|row| row.rule.is_none() && row.is_right()).count();
+    writeln!(out, "{quiet} of {policies} policies raise no alarm.")?;
+    Ok(u8::from(wrong > 0))
+}
+
+fn describe(row: &Noticed) -> String {
+    let name = row.behaviour;
+    match (row.rule, row.by.first(), row.elsewhere.first()) {
+        (Some(rule), Some(case), _) => format!("caught  {name}  by {case} ({rule}; {} cases)", row.by.len()),
+        (Some(rule), None, Some(case)) => format!("MISSED  {name}  {rule} is not blamed, but {case} fails"),
+        (Some(rule), None, None) => format!("MISSED  {name}  no case fails ({rule})"),
+        (None, _, None) => format!("quiet   {name}  a policy that the standard allows"),
+        (None, _, Some(case)) => format!("ALARM   {name}  a policy that the standard allows fails {case}"),
+    }
+}

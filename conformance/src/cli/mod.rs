@@ -1,0 +1,63 @@
+//! The command line: one file per subcommand, thin.
+
+mod decode;
+mod defects;
+mod device;
+mod list;
+mod output;
+mod rules;
+mod run;
+mod scenarios;
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+/// Packet-level conformance tests for RoCE (RDMA over Converged Ethernet, v1 and v2).
+#[derive(Debug, Parser)]
+#[command(version, max_term_width = 100, arg_required_else_help = true, after_help = EXIT_CODES)]
+struct Cli {
+    #[command(subcommand)]
+    command: Command,
+}
+
+const EXIT_CODES: &str = "\
+Exit codes: 0 all is as the rules say, 1 the device broke a rule or died, 2 no judgement could be made (nothing to run, \
+something is missing, the device does not answer, a file cannot be read).";
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run scenarios against a device and judge it.
+    Run(run::Args),
+    /// List the scenarios.
+    List(list::Args),
+    /// List the rules and which scenario tests each.
+    Rules(rules::Args),
+    /// List the emulator's deliberate defects; with --run, show which scenario catches each.
+    Defects(defects::Args),
+    /// Print the packets of a capture file, one line each.
+    Decode(decode::Args),
+}
+
+/// How a command went, as its exit code.
+type Outcome = anyhow::Result<u8>;
+
+/// Reads the command line, carries it out, gives the exit code.
+pub fn main() -> ExitCode {
+    let outcome = match Cli::parse().command {
+        Command::Run(args) => run::run(&args),
+        Command::List(args) => list::run(&args),
+        Command::Rules(args) => rules::run(&args),
+        Command::Defects(args) => defects::run(&args),
+        Command::Decode(args) => decode::run(&args),
+    };
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        // Whoever reads us has seen enough: `rocespec list | head`.
+        Err(error) if output::is_broken_pipe(&error) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("rocespec: {error:#}");
+            ExitCode::from(2)
+        }
+    }
+}

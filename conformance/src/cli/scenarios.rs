@@ -1,0 +1,34 @@
+//! The catalogue that a command works on.
+
+use std::path::PathBuf;
+
+use anyhow::bail;
+
+use crate::scenario::{self, Scenario};
+
+/// Which catalogue.
+#[derive(Debug, clap::Args)]
+pub(super) struct Source {
+    /// Take the scenarios from this folder instead of the built-in catalogue.
+    #[arg(long, value_name = "DIR")]
+    scenarios: Option<PathBuf>,
+}
+
+impl Source {
+    /// Loads it. Every fault of every file is reported at once.
+    pub(super) fn load(&self) -> anyhow::Result<Vec<Scenario>> {
+        let Some(folder) = &self.scenarios else {
+            return Ok(scenario::catalogue()?);
+        };
+        let scenarios = scenario::load_folder(folder)?;
+        if scenarios.is_empty() {
+            bail!("there is no scenario below {}: a scenario is a file that ends in .toml", folder.display());
+        }
+        Ok(scenarios)
+    }
+
+    /// The words that choose the same catalogue again.
+    pub(super) fn repeat(&self) -> String {
+        self.scenarios.as_ref().map(|folder| format!(" --scenarios '{}'", folder.display())).unwrap_or_default()
+    }
+}

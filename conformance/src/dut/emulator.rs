@@ -1,0 +1,155 @@
+//! The built-in emulator: the reference model as a device, in virtual time.
+
+mod control;
+
+use std::net::{Ipv4Addr, Ipv6Addr};
+
+use rocespec_codec::{MacAddr, Qpn};
+use rocespec_control::{Command, Device, Gid, GidKind, Reply, VERSION};
+use rocespec_model::{Config, Defect, Defects, Endpoint, GidEntry, Input, Output, Policy, Time};
+
+use super::{Addresses, Dut, DutError, Stamped};
+use crate::profile::Profile;
+
+/// Time that a frame takes from one end of the wire to the other.
+const LATENCY: std::time::Duration = std::time::Duration::from_micros(1);
+
+const MAC: MacAddr = MacAddr([0x02, 0, 0, 0, 0, 0x02]);
+const V4: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
+const V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2);
+const TESTER: Addresses = Addresses {
+    mac: MacAddr([0x02, 0, 0, 0, 0, 0x01]),
+    v4: Ipv4Addr::new(10, 0, 0, 1),
+    v6: Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1),
+};
+
+/// The emulator behind the [`Dut`] trait.
+pub struct Emulator {
+    endpoint: Endpoint,
+    config: Config,
+    now: Time,
+    profile: Profile,
+    device: Device,
+}
+
+/// A name that is neither a defect nor a policy of the emulator.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("the emulator has no defect or policy {name:?}; `rocespec defects` lists them")]
+pub struct NoSuchBehaviour {
+    /// The name.
+    pub name: String,
+}
+
+impl Emulator {
+    /// An emulator with the behaviours named: defects and at most one policy, separated by commas. An empty text is the
+    /// conforming emulator with its plain policy.
+    ///
+    /// # Errors
+    /// A name that is unknown.
+    pub fn named(behaviours: &str, profile: Profile) -> Result<Emulator, NoSuchBehaviour> {
+        let mut defects = Defects::NONE;
+        let mut policy = Policy::default();
+        for name in behaviours.split(',').map(str::trim).filter(|name| !name.is_empty()) {
+            match (Defect::from_name(name), Policy::named(name)) {
+                (Some(defect), _) => defects = defects.with(defect),
+                (None, Some(preset)) => policy = preset,
+                (None, None) => return Err(NoSuchBehaviour { name: name.to_owned() }),
+            }
+        }
+        Ok(Emulator::new(policy, defects, profile))
+    }
+
+    /// An emulator with this policy and these defects.
+    pub fn new(policy: Policy, defects: Defects, profile: Profile) -> Emulator {
+        let gids = vec![
+            GidEntry { gid: V4.to_ipv6_mapped(), kind: rocespec_model::GidKind::RoceV2 },
+            GidEntry { gid: V6, kind: rocespec_model::GidKind::RoceV2 },
+            GidEntry { gid: V6, kind: rocespec_model::GidKind::RoceV1 },
+        ];
+        let named = |(index, entry): (usize, &GidEntry)| Gid {
+            index: index as u8,
+            gid: entry.gid,
+            kind: match entry.kind {
+                rocespec_model::GidKind::RoceV1 => GidKind::RoceV1,
+                rocespec_model::GidKind::RoceV2 => GidKind::RoceV2,
+            },
+        };
+        let version = env!("CARGO_PKG_VERSION");
+        let device = Device {
+            version: VERSION,
+            agent: format!("rocespec {version}"),
+            name: "emulator".to_owned(),
+            system: format!("rocespec-model {version}"),
+            mac: MAC.to_string(),
+            active_mtu: 4096,
+            gids: gids.iter().enumerate().map(named).collect(),
+            capabilities: profile.capabilities.clone(),
+        };
+        let config = Config { mac: MAC, gids, first_qpn: Qpn::new(0x11), policy, defects, ..Config::default() };
+        let mut emulator =
+            Emulator { endpoint: Endpoint::new(config.clone()), config, now: Time::ZERO, profile, device };
+        emulator.boot();
+        emulator
+    }
+
+    fn boot(&mut self) {
+        self.endpoint = Endpoint::new(self.config.clone());
+        self.endpoint.add_neighbour(TESTER.v4.to_ipv6_mapped(), TESTER.mac);
+        self.endpoint.add_neighbour(TESTER.v6, TESTER.mac);
+    }
+}
+
+impl Dut for Emulator {
+    fn profile(&self) -> &Profile {
+        &self.profile
+    }
+
+    fn device(&self) -> &Device {
+        &self.device
+    }
+
+    fn control(&mut self, command: &Command) -> Result<Reply, DutError> {
+        Ok(control::carry_out(&mut self.endpoint, &self.device, command)?)
+    }
+
+    fn transmit(&mut self, frame: &[u8]) -> Result<(), DutError> {
+        self.now = self.now + LATENCY;
+        self.endpoint.handle(self.now, Input::Frame(frame));
+        Ok(())
+    }
+
+    fn advance(&mut self, until: Time, seen: &mut dyn FnMut(Stamped<'_>)) -> Result<Time, DutError> {
+        loop {
+            let mut any = false;
+            while let Some(output) = self.endpoint.poll_output(self.now) {
+                if let Output::Frame(frame) = output {
+                    any = true;
+                    seen(Stamped { time: self.now, frame: &frame });
+                }
+            }
+            if any || self.now >= until {
+                return Ok(self.now);
+            }
+            match self.endpoint.next_timeout().filter(|next| *next <= until) {
+                Some(next) => {
+                    self.now = self.now.max(next);
+                    self.endpoint.handle(self.now, Input::Timeout);
+                }
+                None => self.now = until,
+            }
+        }
+    }
+
+    fn now(&self) -> Time {
+        self.now
+    }
+
+    fn tester(&self) -> &Addresses {
+        &TESTER
+    }
+
+    fn restart(&mut self) -> Result<(), DutError> {
+        self.boot();
+        Ok(())
+    }
+}

@@ -1,0 +1,250 @@
+//! The tester's bench: one case on one device, with what has arrived and what has been found so far.
+
+mod expect;
+mod software;
+
+use std::collections::{BTreeSet, VecDeque};
+use std::time::Duration;
+
+use rocespec_codec::notation::{self, Line};
+use rocespec_codec::{Frame, Layer, Msn, PKey, Psn, Qpn, Roce, SyndromeClass, decode, encode, encoded_len};
+use rocespec_model::Time;
+use rocespec_reports::outcome::{Actor, Finding};
+
+use super::connection::Connection;
+use super::execute::Executed;
+use super::judge::Ending;
+use super::record::Recorder;
+use crate::dut::{Dut, DutError};
+use crate::oracle::{self, Breach, Ends};
+use crate::scenario::{Action, PacketText, Scenario, Step};
+
+/// Room for the longest packet that a line can name.
+const LINE_BUFFER: usize = 128 * 1024;
+
+/// Why a script was left before its end.
+pub(super) enum Stop {
+    /// A finding says it.
+    Found,
+    /// The device is the reason.
+    Device(DutError),
+}
+
+impl From<DutError> for Stop {
+    fn from(error: DutError) -> Stop {
+        Stop::Device(error)
+    }
+}
+
+/// A frame that arrived for this connection and that no step has taken yet.
+struct Arrival {
+    time: Time,
+    number: u32,
+    bytes: Vec<u8>,
+}
+
+/// One case in progress.
+pub(super) struct Bench<'d> {
+    dut: &'d mut dyn Dut,
+    scenario: &'d Scenario,
+    connection: Connection,
+    recorder: Recorder,
+    past: &'d BTreeSet<Qpn>,
+    inbox: VecDeque<Arrival>,
+    findings: Vec<Finding>,
+    loose: Option<String>,
+    /// Last PSN that the device acknowledged.
+    acknowledged: Psn,
+    /// Last MSN that it showed.
+    msn: Msn,
+    start: Time,
+}
+
+impl<'d> Bench<'d> {
+    pub(super) fn new(
+        dut: &'d mut dyn Dut,
+        scenario: &'d Scenario,
+        connection: Connection,
+        recorder: Recorder,
+        past: &'d BTreeSet<Qpn>,
+    ) -> Bench<'d> {
+        let start = dut.now();
+        Bench {
+            dut,
+            scenario,
+            acknowledged: connection.origin().minus(1),
+            connection,
+            recorder,
+            past,
+            inbox: VecDeque::new(),
+            findings: Vec::new(),
+            loose: None,
+            msn: Msn::default(),
+            start,
+        }
+    }
+
+    /// Plays the script and takes what is left over.
+    pub(super) fn play(&mut self) -> Result<(), Stop> {
+        let scenario = self.scenario;
+        for step in &scenario.steps {
+            self.step(step)?;
+        }
+        self.leftovers()
+    }
+
+    /// Ends the case.
+    pub(super) fn finish(self, ending: Ending) -> (Connection, Executed) {
+        let duration_ns = self.recorder.since_start(self.dut.now());
+        let (trace, pcapng) = self.recorder.finish();
+        let executed = Executed { ending, findings: self.findings, loose: self.loose, trace, pcapng, duration_ns };
+        (self.connection, executed)
+    }
+
+    fn step(&mut self, step: &Step) -> Result<(), Stop> {
+        match &step.action {
+            Action::Send(packet) => self.send(packet, step.line),
+            Action::Expect { any_of, within } => self.expect(any_of, *within, step.line),
+            Action::Silence { length } => self.silence(*length, step.line),
+            Action::Probe => self.probe(step.line),
+            Action::Wait(length) => self.wait(*length),
+            Action::Dut(verb) => self.software(verb, step),
+        }
+    }
+
+    fn send(&mut self, packet: &PacketText, line: u32) -> Result<(), Stop> {
+        self.send_text(&packet.text, line)
+    }
+
+    fn send_text(&mut self, text: &str, line: u32) -> Result<(), Stop> {
+        let symbols = self.connection.symbols();
+        let scope = self.connection.to_device(&symbols);
+        let mut buffer = vec![0; LINE_BUFFER];
+        let parsed = notation::parse(text, &scope, &mut buffer)
+            .map_err(|error| self.cannot(&format!("line {line}: {error}")))?;
+        let (bytes, shown) = match parsed {
+            Line::Raw(bytes) => (bytes.to_vec(), text.to_owned()),
+            Line::Roce(packet) => {
+                let mut bytes = vec![0; encoded_len(&packet)];
+                encode(&packet, &mut bytes).expect("the buffer has the packet's length");
+                (bytes, notation::print(&packet, &scope).elided().to_string())
+            }
+        };
+        self.recorder.frame(self.dut.now(), Actor::Tester, &bytes, shown, Some(line));
+        Ok(self.dut.transmit(&bytes)?)
+    }
+
+    /// A scenario that cannot be played on this device.
+    fn cannot(&self, why: &str) -> Stop {
+        Stop::Device(DutError::Unreachable(format!("{}: {why}", self.scenario.file)))
+    }
+
+    fn wait(&mut self, length: Duration) -> Result<(), Stop> {
+        let until = self.dut.now() + length;
+        while self.dut.now() < until {
+            self.pump(until)?;
+        }
+        Ok(())
+    }
+
+    /// Lets time pass until something arrives, at most until `until`.
+    fn pump(&mut self, until: Time) -> Result<(), Stop> {
+        let mut arrived = Vec::new();
+        let result = self.dut.advance(until, &mut |stamped| arrived.push((stamped.time, stamped.frame.to_vec())));
+        for (time, bytes) in arrived {
+            self.take(time, bytes);
+        }
+        result?;
+        Ok(())
+    }
+
+    /// Records a frame, looks at it by itself, and keeps it when it is for this connection.
+    fn take(&mut self, time: Time, bytes: Vec<u8>) {
+        let ends = Ends { tester_qpn: self.connection.tester_qpn, pkey: PKey::DEFAULT };
+        let (text, breaches, ours) = match decode(&bytes) {
+            // Late words of a connection that is gone.
+            Ok(Frame::Roce(packet))
+                if self.past.contains(&packet.bth.dest_qp) && packet.bth.dest_qp != ends.tester_qpn =>
+            {
+                (self.show(&packet), Vec::new(), false)
+            }
+            Ok(Frame::Roce(packet)) => {
+                (self.show(&packet), oracle::lint(&packet, &ends), packet.bth.dest_qp == ends.tester_qpn)
+            }
+            Ok(_) => (format!("not RoCE, {} bytes", bytes.len()), Vec::new(), false),
+            Err(error) => {
+                let roce = !matches!(error.layer, Layer::Ethernet | Layer::Vlan | Layer::Ipv4 | Layer::Ipv6);
+                let breaches = if roce { vec![oracle::undecodable(&error)] } else { Vec::new() };
+                (format!("cannot be decoded: {error}"), breaches, false)
+            }
+        };
+        let number = self.recorder.frame(time, Actor::Device, &bytes, text, None);
+        for breach in breaches {
+            self.breach(breach, time, number);
+        }
+        if ours {
+            self.inbox.push_back(Arrival { time, number, bytes });
+        }
+    }
+
+    /// A packet of the device in the notation.
+    fn show(&self, packet: &Roce<'_>) -> String {
+        let symbols = self.connection.symbols();
+        let scope = self.connection.from_device(&symbols, Some(packet));
+        notation::print(packet, &scope).elided().to_string()
+    }
+
+    fn breach(&mut self, breach: Breach, time: Time, frame: u32) {
+        self.findings.push(Finding {
+            rule: breach.rule.to_owned(),
+            level: breach.level,
+            line: None,
+            frame: Some(frame),
+            time_ns: self.recorder.since_start(time),
+            expected: breach.expected,
+            seen: breach.seen,
+            why: breach.why.to_owned(),
+        });
+    }
+
+    /// A step was not met: the scenario's own rule is broken.
+    fn found(&mut self, line: u32, arrival: Option<&Arrival>, expected: String, seen: String, why: String) -> Stop {
+        let time = arrival.map_or_else(|| self.dut.now(), |arrival| arrival.time);
+        self.findings.push(Finding {
+            rule: self.scenario.rules.first().cloned().unwrap_or_default(),
+            level: self.scenario.level,
+            line: Some(line),
+            frame: arrival.map(|arrival| arrival.number),
+            time_ns: self.recorder.since_start(time),
+            expected,
+            seen,
+            why,
+        });
+        Stop::Found
+    }
+
+    /// Remembers what the device has acknowledged, for the next probe.
+    fn note(&mut self, packet: &Roce<'_>) {
+        let Some(info) = packet.bth.opcode.info().filter(|info| info.is_response()) else { return };
+        self.acknowledged = packet.bth.psn;
+        if info.has(rocespec_codec::Header::Aeth) {
+            self.msn = packet.ext.aeth.msn;
+            if !matches!(packet.ext.aeth.syndrome.class(), SyndromeClass::Ack(_)) {
+                self.acknowledged = packet.bth.psn.minus(1);
+            }
+        }
+    }
+
+    fn elapsed(&self) -> Duration {
+        self.dut.now() - self.start
+    }
+}
+
+/// A duration as a person writes it.
+fn duration(length: Duration) -> String {
+    match length.as_nanos() {
+        ns if ns % 1_000_000 == 0 => format!("{}ms", ns / 1_000_000),
+        ns if ns % 1_000 == 0 => format!("{}us", ns / 1_000),
+        ns => format!("{ns}ns"),
+    }
+}

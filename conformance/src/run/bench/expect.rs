@@ -1,0 +1,147 @@
+//! What the device must send, and when it must send nothing.
+
+use std::time::Duration;
+
+use rocespec_codec::notation::{Pattern, parse_pattern};
+use rocespec_codec::{Frame, Opcode, Roce, SyndromeClass, decode};
+use rocespec_control::Command;
+
+use super::{Arrival, Bench, LINE_BUFFER, Stop, duration};
+use crate::scenario::Alternative;
+
+impl Bench<'_> {
+    /// The next packet must be one of these.
+    pub(super) fn expect(&mut self, any_of: &[Alternative], within: Option<Duration>, line: u32) -> Result<(), Stop> {
+        let timing = self.dut.profile().timing;
+        let limit = within.map_or(timing.response, |within| within + timing.slack);
+        let deadline = self.dut.now() + limit;
+        loop {
+            if let Some(arrival) = self.inbox.pop_front() {
+                match self.compare(&arrival, any_of, line)? {
+                    Compared::Taken => return Ok(()),
+                    Compared::Skipped => continue,
+                    Compared::Wrong(seen, why) => {
+                        let expected = wanted(any_of);
+                        return Err(self.found(line, Some(&arrival), expected, seen, why));
+                    }
+                }
+            }
+            if self.dut.now() >= deadline {
+                break;
+            }
+            self.pump(deadline)?;
+        }
+        if let Some(nothing) = any_of.iter().find(|alternative| alternative.packet.is_none()) {
+            self.take_alternative(nothing);
+            return Ok(());
+        }
+        self.is_alive()?;
+        let seen = format!("nothing within {}", duration(limit));
+        Err(self.found(line, None, wanted(any_of), seen, "the device answers, but not on the wire".to_owned()))
+    }
+
+    /// The device must send nothing to this queue pair.
+    pub(super) fn silence(&mut self, length: Option<Duration>, line: u32) -> Result<(), Stop> {
+        let end = self.dut.now() + length.unwrap_or(self.dut.profile().timing.silence);
+        loop {
+            if let Some(arrival) = self.inbox.pop_front() {
+                let seen = with_packet(&arrival, |packet| self.show(packet));
+                let why = "the device must not answer here".to_owned();
+                return Err(self.found(line, Some(&arrival), "silence".to_owned(), seen, why));
+            }
+            if self.dut.now() >= end {
+                return Ok(());
+            }
+            self.pump(end)?;
+        }
+    }
+
+    /// Repeats what was acknowledged last and wants the same numbers back: the device lives and nothing has moved.
+    pub(super) fn probe(&mut self, line: u32) -> Result<(), Stop> {
+        let origin = self.connection.origin();
+        let psn = self.acknowledged.since(origin);
+        let msn = self.msn;
+        self.send_text(&format!("SEND_ONLY psn={psn} ack"), line)?;
+        let answer = format!("ACK psn={psn} msn={msn}");
+        let packet = Some(crate::scenario::PacketText { text: answer, column: 1 });
+        self.expect(&[Alternative { packet, loose: false, line }], None, line)
+    }
+
+    /// What the script did not ask for: further acknowledgements are free, anything else is not.
+    pub(super) fn leftovers(&mut self) -> Result<(), Stop> {
+        self.wait(self.dut.profile().timing.settle)?;
+        while let Some(arrival) = self.inbox.pop_front() {
+            let (free, seen) = with_packet(&arrival, |packet| (is_ack(packet), self.show(packet)));
+            if !free {
+                let rule = "rc.responder.unexpected-response";
+                let why = "a response answers an outstanding request";
+                let expected = "nothing further".to_owned();
+                let level = rocespec_reports::outcome::Level::Must;
+                self.breach(super::Breach { rule, level, expected, seen, why }, arrival.time, arrival.number);
+            }
+        }
+        Ok(())
+    }
+
+    /// Asks the device's software whether it is still there.
+    fn is_alive(&mut self) -> Result<(), Stop> {
+        self.dut.control(&Command::QueryQp { qp: self.connection.qp })?;
+        Ok(())
+    }
+
+    fn take_alternative(&mut self, alternative: &Alternative) {
+        if alternative.loose {
+            let text = alternative.packet.as_ref().map_or("nothing", |packet| &packet.text);
+            self.loose = Some(format!("line {}: allowed, but not recommended: {text}", alternative.line));
+        }
+    }
+
+    fn compare(&mut self, arrival: &Arrival, any_of: &[Alternative], line: u32) -> Result<Compared, Stop> {
+        let Ok(Frame::Roce(packet)) = decode(&arrival.bytes) else { unreachable!("the inbox holds RoCE packets") };
+        let mut early = true;
+        let mut reasons = Vec::new();
+        for alternative in any_of {
+            let Some(wanted) = &alternative.packet else { continue };
+            let symbols = self.connection.symbols();
+            let scope = self.connection.from_device(&symbols, None);
+            let mut buffer = vec![0; LINE_BUFFER];
+            let pattern: Pattern<'_> = parse_pattern(&wanted.text, &scope, &mut buffer)
+                .map_err(|error| self.cannot(&format!("line {line}: {error}")))?;
+            let Some(mismatch) = pattern.mismatch(&packet) else {
+                self.note(&packet);
+                self.take_alternative(alternative);
+                return Ok(Compared::Taken);
+            };
+            early &= pattern.first_psn().is_some_and(|first| packet.bth.psn.since(first) < 0);
+            reasons.push(mismatch.to_string());
+        }
+        if early && !reasons.is_empty() && is_ack(&packet) {
+            // A responder may acknowledge more often than it must.
+            self.note(&packet);
+            return Ok(Compared::Skipped);
+        }
+        reasons.dedup();
+        let why = if reasons.is_empty() { "nothing was expected".to_owned() } else { reasons.join("; or ") };
+        Ok(Compared::Wrong(self.show(&packet), why))
+    }
+}
+
+enum Compared {
+    Taken,
+    Skipped,
+    Wrong(String, String),
+}
+
+fn is_ack(packet: &Roce<'_>) -> bool {
+    packet.bth.opcode == Opcode::RC_ACKNOWLEDGE && matches!(packet.ext.aeth.syndrome.class(), SyndromeClass::Ack(_))
+}
+
+fn with_packet<T>(arrival: &Arrival, look: impl FnOnce(&Roce<'_>) -> T) -> T {
+    let Ok(Frame::Roce(packet)) = decode(&arrival.bytes) else { unreachable!("the inbox holds RoCE packets") };
+    look(&packet)
+}
+
+fn wanted(any_of: &[Alternative]) -> String {
+    let texts = any_of.iter().map(|alternative| alternative.packet.as_ref().map_or("nothing", |packet| &packet.text));
+    texts.collect::<Vec<_>>().join(" or ")
+}

@@ -1,0 +1,180 @@
+//! What the device's own software does and sees: receives, memory, completions, the state of the queue pair.
+
+use std::fmt::Write as _;
+
+use rocespec_control::{Command, Completion, QpState, Reply};
+
+use super::{Bench, Stop, duration};
+use crate::run::connection::unexpected;
+use crate::scenario::{CompletionPattern, MemoryBytes, Step, Verb};
+
+/// How often the device's software is asked again while something is awaited.
+const ASK_AGAIN: std::time::Duration = std::time::Duration::from_millis(1);
+
+impl Bench<'_> {
+    /// Carries out a `dut` step.
+    pub(super) fn software(&mut self, verb: &Verb, step: &Step) -> Result<(), Stop> {
+        self.recorder.event(self.dut.now(), step.text.clone(), Some(step.line));
+        match verb {
+            Verb::Receive { count, length } => self.post_receives(*count, *length),
+            Verb::RegisterMemory { name, length, access } => {
+                self.connection.register(self.dut, Some(name), *length, access)?;
+                Ok(())
+            }
+            Verb::WriteMemory(place) => self.write_memory(place, step.line),
+            Verb::CheckMemory(place) => self.check_memory(place, step.line),
+            Verb::CheckCompletions(patterns) => self.check_completions(patterns, step.line),
+            Verb::CheckState(state) => self.check_state(*state, step.line),
+        }
+    }
+
+    fn post_receives(&mut self, count: u32, length: u32) -> Result<(), Stop> {
+        let stride = u64::from(length.max(1));
+        let region = self.connection.register(self.dut, None, stride * u64::from(count), &[])?;
+        for index in 0..u64::from(count) {
+            let wr_id = self.connection.received;
+            self.connection.received += 1;
+            let qp = self.connection.qp;
+            let offset = index * stride;
+            self.dut.control(&Command::PostReceive { qp, wr_id, mr: region.mr, offset, length })?;
+        }
+        Ok(())
+    }
+
+    fn place(&self, place: &MemoryBytes, line: u32) -> Result<u32, Stop> {
+        let region = self.connection.region(&place.region);
+        region.map(|region| region.mr).ok_or_else(|| self.cannot(&format!("line {line}: no region {:?}", place.region)))
+    }
+
+    fn write_memory(&mut self, place: &MemoryBytes, line: u32) -> Result<(), Stop> {
+        let mr = self.place(place, line)?;
+        self.dut.control(&Command::WriteMemory { mr, offset: place.offset, data: hex(&place.bytes) })?;
+        Ok(())
+    }
+
+    fn check_memory(&mut self, place: &MemoryBytes, line: u32) -> Result<(), Stop> {
+        let command = Command::ReadMemory {
+            mr: self.place(place, line)?,
+            offset: place.offset,
+            length: place.bytes.len() as u64,
+        };
+        let wanted = hex(&place.bytes);
+        let seen = self.ask(&command, |reply| match reply {
+            Reply::Data(data) => Some((data.eq_ignore_ascii_case(&wanted), data)),
+            _ => None,
+        })?;
+        let Err(data) = seen else { return Ok(()) };
+        let differs = wanted.bytes().zip(data.bytes()).position(|(a, b)| !a.eq_ignore_ascii_case(&b)).unwrap_or(0) / 2;
+        let excerpt = |text: &str| text.get(differs * 2..).unwrap_or_default().chars().take(32).collect::<String>();
+        let at = format!("{}+{:#x}", place.region, place.offset + differs as u64);
+        let (expected, found) = (format!("{at}: {}", excerpt(&wanted)), format!("{at}: {}", excerpt(&data)));
+        Err(self.found(line, None, expected, found, "memory does not hold what the requests put there".to_owned()))
+    }
+
+    fn check_state(&mut self, state: QpState, line: u32) -> Result<(), Stop> {
+        let command = Command::QueryQp { qp: self.connection.qp };
+        let seen = self.ask(&command, |reply| match reply {
+            Reply::QpAttributes(attributes) => Some((attributes.state == Some(state), attributes.state)),
+            _ => None,
+        })?;
+        let Err(found) = seen else { return Ok(()) };
+        let name =
+            |state: Option<QpState>| state.map_or_else(|| "unknown".to_owned(), |s| format!("{s:?}").to_uppercase());
+        let (expected, found) =
+            (format!("queue pair in {}", name(Some(state))), format!("queue pair in {}", name(found)));
+        Err(self.found(line, None, expected, found, "the queue pair is in the wrong state".to_owned()))
+    }
+
+    /// Asks until the answer is right or the device has had its time. `Err` inside holds the last wrong answer.
+    fn ask<T>(&mut self, command: &Command, read: impl Fn(Reply) -> Option<(bool, T)>) -> Result<Result<(), T>, Stop> {
+        let deadline = self.dut.now() + self.dut.profile().timing.response;
+        loop {
+            let reply = self.dut.control(command)?;
+            let shown = format!("{reply:?}");
+            match read(reply) {
+                None => return Err(self.cannot(&format!("the agent answered with something else: {shown:.200}"))),
+                Some((true, _)) => return Ok(Ok(())),
+                Some((false, wrong)) if self.dut.now() >= deadline => return Ok(Err(wrong)),
+                Some((false, _)) => self.wait(ASK_AGAIN)?,
+            }
+        }
+    }
+
+    fn check_completions(&mut self, patterns: &[CompletionPattern], line: u32) -> Result<(), Stop> {
+        let wanted: Vec<&CompletionPattern> =
+            patterns.iter().flat_map(|pattern| std::iter::repeat_n(pattern, pattern.count.max(1) as usize)).collect();
+        let limit = self.dut.profile().timing.response;
+        let deadline = self.dut.now() + limit;
+        let mut seen: Vec<Completion> = Vec::new();
+        loop {
+            match self.dut.control(&Command::Poll { qp: self.connection.qp, max: 256 })? {
+                Reply::Completions(more) => seen.extend(more),
+                other => return Err(unexpected("poll", &other).into()),
+            }
+            if seen.len() >= wanted.len() || self.dut.now() >= deadline {
+                break;
+            }
+            self.wait(ASK_AGAIN)?;
+        }
+        let right = |(pattern, completion): (&&CompletionPattern, &Completion)| matches(pattern, completion);
+        if seen.len() == wanted.len() && wanted.iter().zip(&seen).all(right) {
+            return Ok(());
+        }
+        let expected = list(wanted.iter().map(|pattern| describe_pattern(pattern)));
+        let found = list(seen.iter().map(describe));
+        let why = format!(
+            "the completions of the receive queue differ, {} after the step began",
+            duration(limit.min(self.elapsed()))
+        );
+        Err(self.found(line, None, expected, found, why))
+    }
+}
+
+fn matches(pattern: &CompletionPattern, completion: &Completion) -> bool {
+    let success = completion.status == "success";
+    let status = match pattern.statuses.is_empty() {
+        true => success,
+        false => pattern.statuses.contains(&completion.status),
+    };
+    // The other fields say nothing unless the request succeeded.
+    status
+        && (!success
+            || (pattern.opcodes.is_empty() || pattern.opcodes.contains(&completion.opcode))
+                && pattern.length.is_none_or(|length| length == completion.byte_len)
+                && pattern.immediate.is_none_or(|immediate| completion.immediate == Some(immediate)))
+}
+
+fn describe_pattern(pattern: &CompletionPattern) -> String {
+    let or = |words: &[String], usual: &str| if words.is_empty() { usual.to_owned() } else { words.join("|") };
+    let mut text = format!("{} {}", or(&pattern.opcodes, "any"), or(&pattern.statuses, "success"));
+    if let Some(length) = pattern.length {
+        let _ = write!(text, " len={length}");
+    }
+    if let Some(immediate) = pattern.immediate {
+        let _ = write!(text, " imm={immediate:#x}");
+    }
+    text
+}
+
+fn describe(completion: &Completion) -> String {
+    if completion.status != "success" {
+        return completion.status.clone();
+    }
+    let mut text = format!("{} success len={}", completion.opcode, completion.byte_len);
+    if let Some(immediate) = completion.immediate {
+        let _ = write!(text, " imm={immediate:#x}");
+    }
+    text
+}
+
+fn list(items: impl Iterator<Item = String>) -> String {
+    let items: Vec<String> = items.collect();
+    if items.is_empty() { "no completion".to_owned() } else { items.join(", ") }
+}
+
+fn hex(bytes: &[u8]) -> String {
+    bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}

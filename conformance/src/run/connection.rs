@@ -1,0 +1,270 @@
+//! A live connection: the queue pair on the device, the tester's end of it, and the symbols that a script may use.
+
+use std::net::Ipv6Addr;
+
+use rocespec_codec::field;
+use rocespec_codec::notation::{Region, Scope};
+use rocespec_codec::{
+    Bth, Ethernet, Extensions, Ipv4, Ipv6, MacAddr, Net, Opcode, Psn, Qpn, RKey, ROCE_V2_PORT, Roce, Udp,
+};
+use rocespec_control::{
+    Access, Command, Device, GidKind, MemoryRegion, Qp, QpAttributes, QpCapacity, QpKind, QpState, Reply,
+};
+
+use crate::dut::{Addresses, Dut, DutError};
+use crate::scenario::{Network, Setup};
+
+/// Everything that one case has set up.
+#[derive(Debug)]
+pub(super) struct Connection {
+    /// Handle of the device's queue pair.
+    pub(super) qp: Qp,
+    /// The tester's queue pair number.
+    pub(super) tester_qpn: Qpn,
+    /// An ordinary packet from the tester to the device.
+    to_device: Roce<'static>,
+    /// An ordinary packet from the device to the tester.
+    from_device: Roce<'static>,
+    /// Memory that the script named.
+    pub(super) regions: Vec<(String, MemoryRegion)>,
+    /// Memory behind posted receives.
+    receive_buffers: Vec<MemoryRegion>,
+    /// Receives posted so far: the next work request id.
+    pub(super) received: u64,
+}
+
+/// What the tester chooses for itself.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct TesterEnd {
+    pub(super) qpn: Qpn,
+    pub(super) sport: u16,
+}
+
+impl Connection {
+    /// Makes the queue pair and takes it to RTS.
+    pub(super) fn open(dut: &mut dyn Dut, setup: &Setup, tester: TesterEnd) -> Result<Connection, DutError> {
+        let device = dut.device().clone();
+        let addresses = dut.tester().clone();
+        let gid = find_gid(&device, &addresses, setup.ip)?;
+        let tester_gid = match setup.ip {
+            Network::V4 => addresses.v4.to_ipv6_mapped(),
+            Network::V6 | Network::V1 => addresses.v6,
+        };
+        let device_mac: MacAddr = device.mac.parse().map_err(|()| {
+            DutError::Unreachable(format!("the agent names a MAC address that is none: {:?}", device.mac))
+        })?;
+        let capacity = QpCapacity { max_send_wr: 16, max_recv_wr: 256 };
+        let (qp, qpn) = match dut.control(&Command::CreateQp { kind: QpKind::Rc, capacity })? {
+            Reply::Qp { qp, qpn } => (qp, qpn),
+            other => return Err(unexpected("create_qp", &other)),
+        };
+        for attributes in ladder(setup, tester, gid.index, tester_gid) {
+            dut.control(&Command::ModifyQp { qp, attributes })?;
+        }
+        let ends =
+            |src: (MacAddr, Ipv6Addr), dst: (MacAddr, Ipv6Addr), to: Qpn| ordinary(setup, src, dst, to, tester.sport);
+        let (here, there) = ((addresses.mac, tester_gid), (device_mac, gid.gid));
+        Ok(Connection {
+            qp,
+            tester_qpn: tester.qpn,
+            to_device: ends(here, there, Qpn::new(qpn)),
+            from_device: ends(there, here, tester.qpn),
+            regions: Vec::new(),
+            receive_buffers: Vec::new(),
+            received: 0,
+        })
+    }
+
+    /// Frees what was made. A device that refuses this is reported by the next case that it disturbs.
+    pub(super) fn close(self, dut: &mut dyn Dut) -> Result<(), DutError> {
+        let mut commands = vec![Command::DestroyQp { qp: self.qp }];
+        let regions = self.regions.iter().map(|(_, region)| region).chain(&self.receive_buffers);
+        commands.extend(regions.map(|region| Command::DeregisterMemory { mr: region.mr }));
+        for command in commands {
+            match dut.control(&command) {
+                Ok(_) | Err(DutError::Refused(_)) => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Registers memory; with a name it becomes a symbol of the script.
+    pub(super) fn register(
+        &mut self,
+        dut: &mut dyn Dut,
+        name: Option<&str>,
+        length: u64,
+        access: &[Access],
+    ) -> Result<MemoryRegion, DutError> {
+        let region = match dut.control(&Command::RegisterMemory { length, access: access.to_vec() })? {
+            Reply::Memory(region) => region,
+            other => return Err(unexpected("register_memory", &other)),
+        };
+        match name {
+            Some(name) => self.regions.push((name.to_owned(), region)),
+            None => self.receive_buffers.push(region),
+        }
+        Ok(region)
+    }
+
+    /// The region of that name.
+    pub(super) fn region(&self, name: &str) -> Option<&MemoryRegion> {
+        self.regions.iter().find(|(known, _)| known == name).map(|(_, region)| region)
+    }
+
+    /// First PSN of the connection.
+    pub(super) fn origin(&self) -> Psn {
+        self.to_device.bth.psn
+    }
+
+    /// Symbols, for [`Scope::regions`].
+    pub(super) fn symbols(&self) -> Vec<Region<'_>> {
+        self.regions
+            .iter()
+            .map(|(name, region)| Region { name, va: region.va, len: region.length, rkey: RKey::new(region.rkey) })
+            .collect()
+    }
+
+    /// How packets to the device are written.
+    pub(super) fn to_device<'s>(&self, symbols: &'s [Region<'s>]) -> Scope<'s> {
+        Scope { base: self.to_device.clone(), regions: symbols }
+    }
+
+    /// How packets from the device are written. What the device is free to choose (source port, IP identification,
+    /// hop limit, flow label, MAC addresses behind a router) is taken from the packet at hand, so that it is not shown.
+    pub(super) fn from_device<'s>(&self, symbols: &'s [Region<'s>], packet: Option<&Roce<'_>>) -> Scope<'s> {
+        let mut base = self.from_device.clone();
+        if let Some(packet) = packet {
+            base.eth.src = packet.eth.src;
+            if let (Some(udp), Some(seen)) = (&mut base.udp, packet.udp) {
+                udp.sport = seen.sport;
+            }
+            match (&mut base.net, packet.net) {
+                (Net::V4(base), Net::V4(seen)) => {
+                    base.id = seen.id;
+                    base.ttl = seen.ttl;
+                }
+                (Net::V6(base), Net::V6(seen)) | (Net::Grh(base), Net::Grh(seen)) => {
+                    base.flow_label = seen.flow_label;
+                    base.hop_limit = seen.hop_limit;
+                }
+                _ => {}
+            }
+        }
+        Scope { base, regions: symbols }
+    }
+}
+
+/// An answer of the wrong kind: the agent does not keep the protocol.
+pub(super) fn unexpected(command: &str, reply: &Reply) -> DutError {
+    DutError::Unreachable(format!("the agent answered {command} with something else: {reply:?}"))
+}
+
+fn find_gid<'d>(
+    device: &'d Device,
+    tester: &Addresses,
+    network: Network,
+) -> Result<&'d rocespec_control::Gid, DutError> {
+    let kind = if network == Network::V1 { GidKind::RoceV1 } else { GidKind::RoceV2 };
+    let is_v4 = |gid: &Ipv6Addr| gid.to_ipv4_mapped().is_some();
+    let is_link_local = |gid: &Ipv6Addr| gid.segments()[0] & 0xffc0 == 0xfe80;
+    let fits = |gid: &&rocespec_control::Gid| {
+        gid.kind == kind && (network == Network::V1 || is_v4(&gid.gid) == (network == Network::V4))
+    };
+    // The entry that shares the tester's scope is reached without a router.
+    let candidates = || device.gids.iter().filter(fits);
+    candidates()
+        .find(|gid| is_v4(&gid.gid) || is_link_local(&gid.gid) == is_link_local(&tester.v6))
+        .or_else(|| candidates().next())
+        .ok_or_else(|| {
+            let network = match network {
+                Network::V4 => "RoCE v2 over IPv4",
+                Network::V6 => "RoCE v2 over IPv6",
+                Network::V1 => "RoCE v1",
+            };
+            DutError::Unreachable(format!(
+                "the device {} has no GID for {network}; give its port an address",
+                device.name
+            ))
+        })
+}
+
+/// The three steps from RESET to RTS.
+fn ladder(setup: &Setup, tester: TesterEnd, gid_index: u8, tester_gid: Ipv6Addr) -> [QpAttributes; 3] {
+    [
+        QpAttributes {
+            state: Some(QpState::Init),
+            pkey_index: Some(0),
+            access: Some(setup.access.clone()),
+            ..QpAttributes::default()
+        },
+        QpAttributes {
+            state: Some(QpState::Rtr),
+            path_mtu: Some(setup.mtu),
+            dest_qpn: Some(tester.qpn.get()),
+            rq_psn: Some(setup.start_psn),
+            min_rnr_timer: Some(setup.min_rnr_timer),
+            max_dest_rd_atomic: Some(setup.max_dest_rd_atomic),
+            gid_index: Some(gid_index),
+            remote_gid: Some(tester_gid),
+            hop_limit: Some(64),
+            traffic_class: Some(0),
+            flow_label: Some(0),
+            service_level: Some(0),
+            ..QpAttributes::default()
+        },
+        QpAttributes {
+            state: Some(QpState::Rts),
+            sq_psn: Some(setup.start_psn),
+            timeout: Some(14),
+            retry_count: Some(7),
+            rnr_retry: Some(7),
+            max_rd_atomic: Some(1),
+            ..QpAttributes::default()
+        },
+    ]
+}
+
+fn ordinary(
+    setup: &Setup,
+    (src_mac, src): (MacAddr, Ipv6Addr),
+    (dst_mac, dst): (MacAddr, Ipv6Addr),
+    dest_qp: Qpn,
+    sport: u16,
+) -> Roce<'static> {
+    let v6 =
+        Ipv6 { version: 6, traffic_class: 0, flow_label: 0, payload_len: 0, next_header: 0, hop_limit: 64, src, dst };
+    let net = match (setup.ip, src.to_ipv4_mapped(), dst.to_ipv4_mapped()) {
+        (Network::V4, Some(src), Some(dst)) => Net::V4(Ipv4 {
+            version: 4,
+            ihl: 5,
+            tos: 0,
+            total_len: 0,
+            id: 0,
+            flags_offset: Ipv4::DF,
+            ttl: 64,
+            protocol: 0,
+            checksum: 0,
+            src,
+            dst,
+            options: &[],
+        }),
+        (Network::V1, ..) => Net::Grh(v6),
+        _ => Net::V6(v6),
+    };
+    let udp = Udp { sport, dport: ROCE_V2_PORT, len: 0, checksum: 0 };
+    let mut packet = Roce {
+        eth: Ethernet { dst: dst_mac, src: src_mac, tags: Default::default(), ethertype: 0 },
+        net,
+        udp: (setup.ip != Network::V1).then_some(udp),
+        bth: Bth { dest_qp, psn: Psn::new(setup.start_psn), ..Bth::new(Opcode::RC_SEND_ONLY) },
+        ext: Extensions::default(),
+        payload: &[],
+        pad: &[],
+        icrc: 0,
+        trailer: &[],
+    };
+    field::complete(&mut packet, |_| false);
+    packet
+}

@@ -1,0 +1,96 @@
+//! Plays one case: sets the connection up, takes the script step by step, and cleans up whatever happens.
+
+use std::collections::BTreeSet;
+
+use rocespec_codec::Qpn;
+use rocespec_reports::outcome::{Finding, TraceLine};
+
+use super::bench::{Bench, Stop};
+use super::connection::{Connection, TesterEnd};
+use super::judge::Ending;
+use super::record::Recorder;
+use super::{Planned, ending};
+use crate::dut::{Dut, DutError};
+use crate::scenario::{Network, Scenario, Setup};
+
+/// What came of a case before it is judged.
+pub(super) struct Executed {
+    pub(super) ending: Ending,
+    pub(super) findings: Vec<Finding>,
+    /// An allowed alternative that was taken, if one was.
+    pub(super) loose: Option<String>,
+    pub(super) trace: Vec<TraceLine>,
+    pub(super) pcapng: Vec<u8>,
+    pub(super) duration_ns: u64,
+}
+
+impl Executed {
+    /// A case that was not begun.
+    pub(super) fn nothing(ending: Ending) -> Executed {
+        Executed { ending, findings: Vec::new(), loose: None, trace: Vec::new(), pcapng: Vec::new(), duration_ns: 0 }
+    }
+}
+
+/// Plays the case. `past` holds the queue pair numbers that the tester used before; this one is added.
+pub(super) fn execute(dut: &mut dyn Dut, planned: &Planned<'_>, seed: u64, past: &mut BTreeSet<Qpn>) -> Executed {
+    let setup = &planned.variant.setup;
+    if let Some(lacking) = lacking(dut, planned.scenario, setup) {
+        return Executed::nothing(Ending::Lacks(lacking));
+    }
+    let tester = choose(seed, &planned.id(), past);
+    let recorder = Recorder::new(dut.now());
+    let connection = match Connection::open(dut, setup, tester) {
+        Ok(connection) => connection,
+        // A device that refuses the set-up has not been judged on the wire.
+        Err(error) => return Executed::nothing(ending(error)),
+    };
+    past.insert(tester.qpn);
+    let mut bench = Bench::new(dut, planned.scenario, connection, recorder, past);
+    let stop = bench.play();
+    let (connection, mut executed) = bench.finish(match stop {
+        Ok(()) | Err(Stop::Found) => Ending::Ran,
+        Err(Stop::Device(error)) => ending(error),
+    });
+    if !matches!(executed.ending, Ending::Crashed(_))
+        && let Err(error @ DutError::Crash(_)) = connection.close(dut)
+    {
+        executed.ending = ending(error);
+    }
+    executed
+}
+
+/// The first thing that the device cannot do and the case needs.
+fn lacking(dut: &dyn Dut, scenario: &Scenario, setup: &Setup) -> Option<String> {
+    let network = match setup.ip {
+        Network::V4 => "ipv4",
+        Network::V6 => "ipv6",
+        Network::V1 => "rocev1",
+    };
+    let needs = scenario.needs.iter().map(String::as_str).chain([network]);
+    for need in needs {
+        if !dut.profile().can(need) {
+            return Some(format!("the profile {} has no capability {need:?}", dut.profile().name));
+        }
+    }
+    let active = dut.device().active_mtu;
+    (setup.mtu > active).then(|| format!("path MTU {} is above the port's {active}", setup.mtu))
+}
+
+/// Numbers of the tester's end: the same for the same seed and case, whatever ran before, unless they are taken.
+fn choose(seed: u64, id: &str, past: &BTreeSet<Qpn>) -> TesterEnd {
+    let mut state = id
+        .bytes()
+        .fold(seed ^ 0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    loop {
+        // SplitMix64.
+        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut random = (state ^ state >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        random = (random ^ random >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        random ^= random >> 31;
+        // 0 and 1 are the management queue pairs, the last one is multicast.
+        let qpn = Qpn::new((random as u32 & 0xff_ffff).clamp(0x100, 0xff_fffe));
+        if !past.contains(&qpn) {
+            return TesterEnd { qpn, sport: 0xc000 | (random >> 32) as u16 & 0x3fff };
+        }
+    }
+}

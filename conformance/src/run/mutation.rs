@@ -1,0 +1,82 @@
+//! Does the suite notice? The catalogue against each deliberate defect of the emulator, and against each policy that
+//! is no defect.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use rocespec_model::{Defect, Defects, Policy};
+use rocespec_reports::outcome::{Case, Verdict};
+use serde::Serialize;
+
+use super::{Options, plan, run};
+use crate::dut::Emulator;
+use crate::profile::Profile;
+use crate::scenario::Scenario;
+
+/// What the catalogue says of one behaviour of the emulator.
+#[derive(Debug, Clone, Serialize)]
+pub struct Noticed {
+    /// Name of the defect or of the policy.
+    pub behaviour: &'static str,
+    /// The rule that the defect breaks; `None` for a policy.
+    pub rule: Option<&'static str>,
+    /// Failed cases that are about that rule.
+    pub by: Vec<String>,
+    /// Failed cases that are about other rules.
+    pub elsewhere: Vec<String>,
+}
+
+impl Noticed {
+    /// True when a case that is about the rule fails on the defect; for a policy, when no case fails.
+    pub fn is_right(&self) -> bool {
+        match self.rule {
+            Some(_) => !self.by.is_empty(),
+            None => self.elsewhere.is_empty(),
+        }
+    }
+}
+
+/// Runs the usual variants of every scenario against every defect, then against every policy preset.
+pub fn notice(scenarios: &[Scenario], profile: &Profile, seed: u64) -> Vec<Noticed> {
+    let defects = Defect::ALL.iter().map(|defect| (defect.name(), Some(*defect), Policy::default()));
+    let policies = Policy::PRESETS.iter().map(|(name, policy)| (*name, None, *policy));
+    let jobs: Vec<_> = defects.chain(policies).collect();
+    let next = AtomicUsize::new(0);
+    let workers = std::thread::available_parallelism().map_or(1, usize::from).min(jobs.len());
+    let work = || {
+        let mut rows = Vec::new();
+        while let Some(&(name, defect, policy)) = jobs.get(next.fetch_add(1, Ordering::Relaxed)) {
+            let emulator = Emulator::new(policy, defect.map_or(Defects::NONE, Defects::from), profile.clone());
+            rows.push(look(scenarios, name, defect, emulator, seed));
+        }
+        rows
+    };
+    let mut rows: Vec<Noticed> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..workers).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().expect("a run does not panic")).collect()
+    });
+    let place = |row: &Noticed| jobs.iter().position(|(name, ..)| *name == row.behaviour);
+    rows.sort_by_key(place);
+    rows
+}
+
+fn look(
+    scenarios: &[Scenario],
+    behaviour: &'static str,
+    defect: Option<Defect>,
+    mut emulator: Emulator,
+    seed: u64,
+) -> Noticed {
+    let planned = plan(scenarios, &[], false).expect("no filter fails");
+    let options = Options { seed, dut: format!("emulator:{behaviour}"), repeat: String::new() };
+    let result = run(&mut emulator, &planned, &options, &mut |_| ());
+    let rule = defect.map(Defect::rule);
+    let concerns = |case: &&Case| {
+        rule.is_some_and(|rule| {
+            case.rules.iter().any(|cited| cited == rule) || case.findings.iter().any(|finding| finding.rule == rule)
+        })
+    };
+    let failed = result.cases.iter().filter(|case| matches!(case.verdict, Verdict::Fail | Verdict::Crash));
+    let (by, elsewhere): (Vec<&Case>, Vec<&Case>) = failed.partition(concerns);
+    let ids = |cases: Vec<&Case>| cases.into_iter().map(Case::id).collect();
+    Noticed { behaviour, rule, by: ids(by), elsewhere: ids(elsewhere) }
+}
