@@ -64,6 +64,11 @@ pub enum NotationErrorKind {
         /// The field.
         field: &'static str,
     },
+    /// The line does not say a field that it has to.
+    Missing {
+        /// The field.
+        field: &'static str,
+    },
     /// The field, or another one for the same bits, is already written.
     Twice {
         /// The field.
@@ -82,7 +87,7 @@ pub enum NotationErrorKind {
     Elided,
     /// The bytes are not pairs of hex digits.
     Hex,
-    /// `raw` stands in an expectation.
+    /// A frame that is no RoCE packet stands in an expectation.
     RawExpected,
     /// The buffer is too short for the bytes of the line.
     Buffer {
@@ -158,6 +163,7 @@ impl fmt::Display for NotationErrorKind {
                 f.write_str("the first word says another class of syndrome; begin with `ACKNOWLEDGE` instead")
             }
             Is::NoValue { field } => write!(f, "`{field}` is no flag; write `{field}=` and its value"),
+            Is::Missing { field } => write!(f, "`{field}` has no ordinary value here; write `{field}=` and a value"),
             Is::Twice { field } => write!(f, "`{field}` is already said; write it once"),
             Is::Backwards => f.write_str("the range ends before it begins; write the smaller value first"),
             Is::NoRange { field } => write!(f, "`{field}` has no ranges; write one value, or `*` for any"),
@@ -166,7 +172,9 @@ impl fmt::Display for NotationErrorKind {
                 f.write_str("these bytes are cut short for reading; print the packet in full to send it again")
             }
             Is::Hex => f.write_str("bytes are pairs of hex digits; write `0a0b`, or `none` for no bytes"),
-            Is::RawExpected => f.write_str("raw bytes can be sent but not expected; write a packet and its fields"),
+            Is::RawExpected => {
+                f.write_str("this frame can be sent but not expected; write a RoCE packet and its fields")
+            }
             Is::Buffer { available } => {
                 write!(f, "the bytes of this line need a longer buffer; {available} bytes are left")
             }

@@ -31,6 +31,7 @@ mod head;
 mod number;
 mod parse;
 mod pattern;
+mod pause;
 mod print;
 mod scope;
 mod suggest;

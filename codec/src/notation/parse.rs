@@ -3,6 +3,7 @@
 use super::error::{NotationError, NotationErrorKind as Is, snippet, snippet_of};
 use super::head::Head;
 use super::number;
+use super::pause::{self, Pause};
 use super::scope::{NetKind, Scope};
 use super::suggest;
 use super::value::{self, Arena, Given};
@@ -50,8 +51,12 @@ impl Line<'_> {
 /// The first part of the line that is not understood.
 pub fn parse<'b>(line: &str, scope: &Scope<'_>, buffer: &'b mut [u8]) -> Result<Line<'b>, NotationError> {
     let mut arena = Arena(buffer);
-    if let Some(first) = Words::new(line).next().filter(|first| first.text == "raw") {
-        return raw(line, first, &mut arena).map(Line::Raw);
+    match Words::new(line).next() {
+        Some(first) if first.text == RAW => return raw(line, first, &mut arena).map(Line::Raw),
+        Some(first) if pause::HEADS.contains(&first.text) => {
+            return Pause::parse(line, scope)?.frame(line, &mut arena).map(Line::Raw);
+        }
+        _ => {}
     }
     let opening = Opening::read(line, scope)?;
     let mut packet = opening.start(scope);
@@ -115,7 +120,8 @@ impl<'l> Opening<'l> {
         let mut words = Words::new(line);
         let first = words.next().ok_or_else(|| Is::Empty.at(0..line.len()))?;
         let head = Head::parse(first.text).ok_or_else(|| {
-            let near = suggest::nearest(first.text, Head::names());
+            let heads = Head::names().chain(pause::HEADS).chain([RAW]);
+            let near = suggest::nearest(first.text, heads);
             Is::UnknownPacket { word: snippet(first.text), near }.at(first.span())
         })?;
         let (mut net, mut untagged) = (None, false);
@@ -206,6 +212,14 @@ impl<'l> Opening<'l> {
         }
         Err(Is::NotInPacket { field: field.name, packet: snippet_of(self.head) }.at(word.span()))
     }
+}
+
+/// Begins the bytes of a frame.
+const RAW: &str = "raw";
+
+/// True for first words of frames that are no RoCE packets.
+pub(super) fn is_other(first: &str) -> bool {
+    first == RAW || pause::HEADS.contains(&first)
 }
 
 /// Takes the VLAN tags of the base away.

@@ -4,6 +4,7 @@ use core::fmt;
 
 use super::head::Head;
 use super::parse::UNTAGGED;
+use super::pause::Pause;
 use super::scope::{NetKind, Scope};
 use super::text::Names;
 use super::value::{Given, IcrcFault};
@@ -17,7 +18,7 @@ pub fn print<'p>(packet: &'p Roce<'_>, scope: &'p Scope<'_>) -> Printed<'p> {
     Printed { packet, scope, absolute: false, elided: false }
 }
 
-/// The line of a frame: of its packet, or `raw` and its bytes.
+/// The line of a frame: of its packet, of a pause frame, or `raw` and its bytes.
 pub fn print_frame<'p>(frame: &'p Frame<'_>, scope: &'p Scope<'_>) -> PrintedFrame<'p> {
     PrintedFrame { frame, scope, absolute: false, elided: false }
 }
@@ -127,6 +128,9 @@ impl fmt::Display for PrintedFrame<'_> {
             Frame::Roce(packet) => fmt::Display::fmt(&Printed { packet, scope, absolute, elided }, f),
             Frame::Other([]) => f.write_str("raw"),
             Frame::Other(bytes) => {
+                if let Some(pause) = Pause::read(bytes) {
+                    return pause.write(f, scope);
+                }
                 let names = Names { origin: scope.origin(), regions: &[], rkey: None, absolute, elided };
                 f.write_str("raw ")?;
                 names.bytes(f, bytes)
