@@ -1,0 +1,121 @@
+//! What holds for any input: no panic, the same bytes for the same calls, readable answers.
+
+mod harness;
+
+use harness::{Ip, Lab, Options, Req, req};
+use proptest::prelude::*;
+use rocespec_codec::{Frame, Ieth, ImmDt, Opcode, decode, icrc};
+use rocespec_model::{Defect, Defects, Policy};
+
+#[derive(Debug, Clone)]
+enum Step {
+    Request { opcode: u8, psn: u32, len: usize, offset: i64, message: u32, ack: bool, key: Option<u32> },
+    Flip { opcode: u8, psn: u32, at: usize, with: u8 },
+    Bytes(Vec<u8>),
+    Post,
+    Collect,
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let opcode = prop_oneof![8 => 0u8..0x20, 1 => any::<u8>()];
+    let psn = prop_oneof![8 => 0u32..12, 1 => Just(0xff_ffff), 1 => any::<u32>()];
+    let len = prop_oneof![Just(0usize), Just(4), Just(256), 0usize..300];
+    let offset = prop_oneof![6 => (0i64..512).prop_map(|n| n * 8), 1 => 4000i64..4100, 1 => any::<i64>()];
+    let message = prop_oneof![Just(0u32), Just(4), Just(256), Just(512), 0u32..2000, any::<u32>()];
+    let key = prop_oneof![6 => Just(None), 1 => any::<u32>().prop_map(Some)];
+    prop_oneof![
+        12 => (opcode.clone(), psn.clone(), len, offset, message, any::<bool>(), key).prop_map(
+            |(opcode, psn, len, offset, message, ack, key)| {
+                Step::Request { opcode, psn, len, offset, message, ack, key }
+            }
+        ),
+        2 => (opcode, psn, 0usize..128, any::<u8>()).prop_map(|(opcode, psn, at, with)| {
+            Step::Flip { opcode, psn, at, with }
+        }),
+        1 => prop::collection::vec(any::<u8>(), 0..120).prop_map(Step::Bytes),
+        2 => Just(Step::Post),
+        2 => Just(Step::Collect),
+    ]
+}
+
+fn request(opcode: u8, psn: u32, len: usize, offset: i64, message: u32) -> Req {
+    let mut request = req(Opcode(opcode), psn).len(len).to(offset, message).atomic(offset, 3, 4);
+    (request.ext.immdt, request.ext.ieth) = (ImmDt(message), Ieth(rocespec_codec::RKey::new(message)));
+    request
+}
+
+fn play(options: &Options, steps: &[Step]) -> Vec<Vec<u8>> {
+    let mut lab = Lab::new(options.clone());
+    let mut posted = 4;
+    for step in steps {
+        match step {
+            Step::Request { opcode, psn, len, offset, message, ack, key } => {
+                let mut request = request(*opcode, *psn, *len, *offset, *message);
+                request.bth.ack_req = *ack;
+                if let Some(key) = key {
+                    request = request.to_key(*offset, *message, *key);
+                }
+                let frame = request.frame(&lab);
+                lab.port.handle(lab.now, rocespec_model::Input::Frame(&frame));
+            }
+            Step::Flip { opcode, psn, at, with } => {
+                let mut frame = request(*opcode, *psn, 8, 0, 8).frame(&lab);
+                let at = at % frame.len();
+                frame[at] ^= with;
+                lab.port.handle(lab.now, rocespec_model::Input::Frame(&frame));
+            }
+            Step::Bytes(bytes) => lab.port.handle(lab.now, rocespec_model::Input::Frame(bytes)),
+            Step::Post if posted < 40 => {
+                lab.post(posted);
+                posted += 1;
+            }
+            Step::Post => {}
+            Step::Collect => drop(lab.collect()),
+        }
+    }
+    lab.collect();
+    assert_eq!(lab.port.next_timeout(), None, "everything was collected");
+    lab.frames
+}
+
+fn options() -> impl Strategy<Value = Options> {
+    let ip = prop_oneof![Just(Ip::V4), Just(Ip::V6), Just(Ip::Grh)];
+    let start_psn = prop_oneof![Just(0u32), Just(0xff_fffa), Just(0x7f_fffc)];
+    let policy = (0..Policy::PRESETS.len()).prop_map(|at| Policy::PRESETS[at].1);
+    (ip, start_psn, policy, 0usize..5).prop_map(|(ip, start_psn, policy, receives)| Options {
+        ip,
+        start_psn,
+        policy,
+        receives,
+        ..Options::default()
+    })
+}
+
+proptest! {
+    #[test]
+    fn the_same_calls_give_the_same_bytes(options in options(), steps in prop::collection::vec(step(), 0..40)) {
+        let once = play(&options, &steps);
+        prop_assert_eq!(&once, &play(&options, &steps));
+        for frame in &once {
+            let Ok(Frame::Roce(packet)) = decode(frame) else { panic!("unreadable answer {frame:02x?}") };
+            prop_assert!(icrc::verify(&packet));
+            prop_assert!(packet.bth.opcode.info().is_some_and(|info| info.is_response()));
+            prop_assert!(frame.len() >= 60);
+        }
+    }
+
+    #[test]
+    fn no_defect_panics(
+        defects in prop::collection::vec(0..Defect::ALL.len(), 1..6),
+        options in options(),
+        steps in prop::collection::vec(step(), 0..40),
+    ) {
+        let defects: Defects = defects.into_iter().map(|at| Defect::ALL[at]).collect();
+        play(&Options { defects, ..options }, &steps);
+    }
+
+    #[test]
+    fn any_bytes_are_taken(frame in prop::collection::vec(any::<u8>(), 0..200)) {
+        play(&Options::default(), &[Step::Bytes(frame)]);
+    }
+}
