@@ -58,6 +58,34 @@ pub enum Network {
     V1,
 }
 
+impl Axis {
+    /// All.
+    pub const ALL: [Axis; 3] = [Axis::StartPsn, Axis::Ip, Axis::Mtu];
+
+    /// Name in scenario files and in ids of cases.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Axis::StartPsn => "start_psn",
+            Axis::Ip => "ip",
+            Axis::Mtu => "mtu",
+        }
+    }
+}
+
+impl Network {
+    /// All.
+    pub const ALL: [Network; 3] = [Network::V4, Network::V6, Network::V1];
+
+    /// Name in scenario files and in ids of cases.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Network::V4 => "v4",
+            Network::V6 => "v6",
+            Network::V1 => "v1",
+        }
+    }
+}
+
 /// The connection that a scenario starts with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
@@ -95,4 +123,46 @@ pub struct Variant {
     pub values: BTreeMap<String, String>,
     /// The connection.
     pub setup: Setup,
+}
+
+impl Scenario {
+    /// The variants to run. With `all` every combination of the values; else as few as will do for every value of every
+    /// axis to be taken once.
+    pub fn variants(&self, all: bool) -> Vec<Variant> {
+        let count = |axis: &(Axis, Vec<String>)| axis.1.len();
+        let total: usize =
+            if all { self.vary.iter().map(count).product() } else { self.vary.iter().map(count).max().unwrap_or(1) };
+        (0..total)
+            .map(|number| {
+                let mut variant = Variant { values: BTreeMap::new(), setup: self.setup.clone() };
+                let mut left = number;
+                for (axis, values) in &self.vary {
+                    let value = &values[left % values.len()];
+                    variant.set(*axis, value);
+                    if all {
+                        left /= values.len();
+                    }
+                }
+                variant
+            })
+            .collect()
+    }
+}
+
+impl Variant {
+    fn set(&mut self, axis: Axis, value: &str) {
+        // The values were made by the loader: they read back.
+        match axis {
+            Axis::StartPsn => {
+                self.setup.start_psn =
+                    value.strip_prefix("0x").map_or(0, |hex| u32::from_str_radix(hex, 16).unwrap_or(0));
+            }
+            Axis::Mtu => self.setup.mtu = value.parse().unwrap_or(self.setup.mtu),
+            Axis::Ip => {
+                self.setup.ip =
+                    Network::ALL.into_iter().find(|network| network.name() == value).unwrap_or(self.setup.ip);
+            }
+        }
+        self.values.insert(axis.name().to_owned(), value.to_owned());
+    }
 }

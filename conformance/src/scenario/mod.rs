@@ -1,7 +1,21 @@
 //! Scenario files: a TOML header and a script. `docs/scenarios.md` is the manual.
+//!
+//! Reading one finds everything that is wrong with it; what [`parse`] lets through, a runner can run.
 
+mod diagnostics;
+mod file;
 mod header;
+mod load;
+mod packet;
+mod parse;
 mod script;
+#[cfg(test)]
+mod tests;
+mod verb;
+mod words;
 
+pub use diagnostics::{Diagnostics, FileProblems, Problem};
+pub use file::{CAPABILITIES, parse};
 pub use header::{Axis, Network, Scenario, Setup, Variant};
+pub use load::{catalogue, load, load_folder};
 pub use script::{Action, Alternative, CompletionPattern, MemoryBytes, PacketText, Step, Verb};

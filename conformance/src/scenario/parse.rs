@@ -1,0 +1,238 @@
+//! Reads a script, line by line.
+
+use std::time::Duration;
+
+use super::diagnostics::{Problem, position};
+use super::header::Network;
+use super::packet::{Purpose, Regions, check};
+use super::script::{Action, Alternative, PacketText, Step, Verb};
+use super::verb::verb;
+use super::words::{Piece, duration, suggestion};
+
+/// Words that begin a step.
+const STEPS: &[&str] = &[">", "<", "silence", "probe", "wait", "dut"];
+
+/// Reads a whole script. `file` is the text of the file in which it stands.
+pub(super) fn script(script: Piece<'_>, file: &str, networks: &[Network], problems: &mut Vec<Problem>) -> Vec<Step> {
+    let lines = Lines::new(file);
+    let mut reader = Reader { steps: Vec::new(), regions: Regions::default(), networks, problems, lines };
+    let mut at = 0;
+    for line in script.text.split_inclusive('\n') {
+        reader.line(script.part(at..at + line.len()));
+        at += line.len();
+    }
+    reader.finish(script)
+}
+
+struct Reader<'a, 'f> {
+    steps: Vec<Read>,
+    regions: Regions,
+    networks: &'a [Network],
+    problems: &'a mut Vec<Problem>,
+    lines: Lines<'f>,
+}
+
+/// A step and what only its neighbours need to know.
+struct Read {
+    step: Step,
+    /// A `silence` that wants no probe.
+    no_probe: bool,
+    /// `< one of` still open for lines that stand deeper than this, and its span.
+    open: Option<(usize, std::ops::Range<usize>)>,
+}
+
+/// Counts lines of a file that is read from front to back.
+struct Lines<'f> {
+    file: &'f str,
+    at: usize,
+    line: u32,
+}
+
+impl<'f> Lines<'f> {
+    fn new(file: &'f str) -> Self {
+        Lines { file, at: 0, line: 1 }
+    }
+
+    fn line_of(&mut self, at: usize) -> u32 {
+        let passed = self.file.as_bytes().get(self.at..at).unwrap_or_default();
+        self.line += passed.iter().filter(|&&byte| byte == b'\n').count() as u32;
+        self.at = self.at.max(at);
+        self.line
+    }
+
+    fn column_of(&self, at: usize) -> u32 {
+        position(self.file, at).1
+    }
+}
+
+impl Reader<'_, '_> {
+    fn line(&mut self, whole: Piece<'_>) {
+        let content = whole.text.find('#').map_or(whole, |comment| whole.part(0..comment));
+        let step = content.trim();
+        if step.text.is_empty() {
+            return;
+        }
+        let indent = content.text.chars().take_while(|c| c.is_whitespace()).count();
+        let (keyword, rest) = step.word();
+        let line = self.lines.line_of(step.at);
+        if !STEPS.contains(&keyword.text)
+            && let Some(last) = self.steps.last()
+            && last.open.as_ref().is_some_and(|(head, _)| indent > *head)
+        {
+            match self.alternative(step, line) {
+                Ok(alternative) => {
+                    if let Some(Read { step: Step { action: Action::Expect { any_of, .. }, .. }, .. }) =
+                        self.steps.last_mut()
+                    {
+                        any_of.push(alternative);
+                    }
+                }
+                Err(problem) => self.problems.push(problem),
+            }
+            return;
+        }
+        self.close();
+        match self.action(keyword, rest) {
+            Ok((action, no_probe, one_of)) => {
+                let open = one_of.then(|| (indent, step.span()));
+                let step = Step { line, text: step.text.to_owned(), action };
+                self.steps.push(Read { step, no_probe, open });
+            }
+            Err(problem) => self.problems.push(problem),
+        }
+    }
+
+    /// Ends a `< one of`.
+    fn close(&mut self) {
+        if let Some(Read { step: Step { action: Action::Expect { any_of, .. }, .. }, open, .. }) = self.steps.last_mut()
+            && let Some((_, span)) = open.take()
+            && any_of.is_empty()
+            && !self.problems.iter().any(|problem| problem.span.as_ref().is_some_and(|at| at.start > span.end))
+        {
+            let problem = Problem::at(span, "no alternative follows");
+            self.problems.push(problem.label("write each on a line of its own, deeper than this one"));
+        }
+    }
+
+    /// The action of a step, whether it is a `silence` without a probe, and whether alternatives follow.
+    fn action(&mut self, keyword: Piece<'_>, rest: Piece<'_>) -> Result<(Action, bool, bool), Problem> {
+        let plain = |action| Ok((action, false, false));
+        match keyword.text {
+            ">" => {
+                if rest.text.is_empty() {
+                    return Err(keyword.wrong("which packet?"));
+                }
+                check(rest, Purpose::Send, self.networks, &self.regions)?;
+                plain(Action::Send(self.packet(rest)))
+            }
+            "<" => {
+                let (rest, within) = within(rest)?;
+                if rest.text.is_empty() {
+                    return Err(keyword.wrong("which packet?"));
+                }
+                let words = rest.words();
+                if matches!(&words[..], [one, of] if one.text == "one" && of.text == "of") {
+                    return Ok((Action::Expect { any_of: Vec::new(), within }, false, true));
+                }
+                check(rest, Purpose::Expect, self.networks, &self.regions)?;
+                let line = self.lines.line_of(rest.at);
+                let only = Alternative { packet: Some(self.packet(rest)), loose: false, line };
+                plain(Action::Expect { any_of: vec![only], within })
+            }
+            "silence" => silence(rest).map(|(length, no_probe)| (Action::Silence { length }, no_probe, false)),
+            "probe" if rest.text.is_empty() => plain(Action::Probe),
+            "probe" => Err(rest.wrong("`probe` stands alone")),
+            "wait" if rest.text.is_empty() => Err(keyword.wrong("how long?").label("like `wait 100ms`")),
+            "wait" => plain(Action::Wait(duration(rest)?)),
+            "dut" => plain(Action::Dut(verb(
+                if rest.text.is_empty() { keyword.part(3..3) } else { rest },
+                &mut self.regions,
+            )?)),
+            unknown => {
+                let label = if unknown.starts_with(|c: char| c.is_ascii_uppercase()) {
+                    "`>` before a packet sends it, `<` expects it".to_owned()
+                } else {
+                    suggestion(unknown, STEPS)
+                };
+                Err(keyword.wrong(format!("no step begins with `{unknown}`")).label(label))
+            }
+        }
+    }
+
+    fn alternative(&mut self, line: Piece<'_>, number: u32) -> Result<Alternative, Problem> {
+        let (first, rest) = line.word();
+        let (loose, packet) = if first.text == "loose" { (true, rest) } else { (false, line) };
+        if packet.text.is_empty() {
+            return Err(first.wrong("`loose` what?"));
+        }
+        if packet.text == "nothing" {
+            return Ok(Alternative { packet: None, loose, line: number });
+        }
+        check(packet, Purpose::Expect, self.networks, &self.regions)?;
+        Ok(Alternative { packet: Some(self.packet(packet)), loose, line: number })
+    }
+
+    fn packet(&self, text: Piece<'_>) -> PacketText {
+        PacketText { text: text.text.to_owned(), column: self.lines.column_of(text.at) }
+    }
+
+    /// Adds the probes and looks at the script as a whole.
+    fn finish(mut self, script: Piece<'_>) -> Vec<Step> {
+        self.close();
+        let mut steps: Vec<Step> = Vec::new();
+        let mut read = self.steps.into_iter().peekable();
+        while let Some(Read { step, no_probe, .. }) = read.next() {
+            let wants_probe = matches!(step.action, Action::Silence { .. }) && !no_probe;
+            let follows = read.peek().is_some_and(|next| next.step.action == Action::Probe);
+            let probe = Step { line: step.line, text: "probe".to_owned(), action: Action::Probe };
+            steps.push(step);
+            if wants_probe && !follows {
+                steps.push(probe);
+            }
+        }
+        if self.problems.is_empty() && steps.is_empty() {
+            self.problems.push(script.wrong("the script has no steps"));
+        } else if self.problems.is_empty() && !steps.iter().any(|step| can_fail(&step.action)) {
+            let problem = script.wrong("this script cannot fail");
+            self.problems
+                .push(problem.label("expect something: `<`, `silence`, `dut memory`, `dut completions` or `dut qp`"));
+        }
+        steps
+    }
+}
+
+fn can_fail(action: &Action) -> bool {
+    match action {
+        Action::Expect { .. } | Action::Silence { .. } | Action::Probe => true,
+        Action::Dut(verb) => {
+            matches!(verb, Verb::CheckMemory(_) | Verb::CheckCompletions(_) | Verb::CheckState(_))
+        }
+        Action::Send(_) | Action::Wait(_) => false,
+    }
+}
+
+/// Takes `within DURATION` off the end of an expectation.
+fn within(line: Piece<'_>) -> Result<(Piece<'_>, Option<Duration>), Problem> {
+    let words = line.words();
+    let Some(at) = words.iter().position(|word| word.text == "within") else { return Ok((line, None)) };
+    let before = line.part(0..words[at].at - line.at).trim();
+    match &words[at + 1..] {
+        [] => Err(words[at].wrong("within what time?").label("like `within 100ms`")),
+        [time] => Ok((before, Some(duration(*time)?))),
+        [_, more, ..] => Err(more.wrong("nothing follows the time")),
+    }
+}
+
+/// `silence [DURATION] [no probe]`.
+fn silence(rest: Piece<'_>) -> Result<(Option<Duration>, bool), Problem> {
+    let words = rest.words();
+    let (words, no_probe) = match &words[..] {
+        [before @ .., no, probe] if no.text == "no" && probe.text == "probe" => (before, true),
+        all => (all, false),
+    };
+    match words {
+        [] => Ok((None, no_probe)),
+        [time] => Ok((Some(duration(*time)?), no_probe)),
+        _ => Err(rest.wrong("the form of this step is `silence [DURATION] [no probe]`")),
+    }
+}

@@ -1,0 +1,181 @@
+//! Files as they should be.
+
+use std::time::Duration;
+
+use rocespec_control::{Access, QpState};
+use rocespec_reports::outcome::Level;
+
+use crate::scenario::{
+    Action, Axis, CompletionPattern, MemoryBytes, Network, Scenario, Verb, load, load_folder, parse,
+};
+
+pub(super) const HEADER: &str =
+    "title = 'T'\nabout = 'A'\nrules = ['rc.responder.send']\nlevel = 'must'\nscript = '''\n";
+
+pub(super) fn scenario(script: &str) -> Scenario {
+    read(&format!("{HEADER}{script}'''\n"))
+}
+
+fn read(text: &str) -> Scenario {
+    parse("a.toml", "a", text).unwrap_or_else(|error| panic!("{error}"))
+}
+
+fn actions(script: &str) -> Vec<Action> {
+    scenario(script).steps.into_iter().map(|step| step.action).collect()
+}
+
+fn verb(line: &str) -> Verb {
+    let script = format!("dut mr mr 4096 none\n{line}\nsilence no probe\n");
+    let Action::Dut(verb) = actions(&script).swap_remove(1) else { panic!("{line}") };
+    verb
+}
+
+#[test]
+fn a_whole_file_reads() {
+    let scenario = read(
+        "title = 'T'\nabout = '''\nlong\n  prose\n'''\nrules = ['rc.responder.send', 'rc.responder.msn']\nlevel = 'should'\n\
+         needs = ['rc', 'atomic']\nvary = { ip = ['v6', 'v4'], start_psn = [0, 0xfffffe, 7] }\n\
+         script = '''\n> SEND_ONLY psn=0\n< ACK\n'''\n\
+         [setup]\nstart_psn = 5\nip = 'v6'\nmtu = 256\naccess = ['remote_read']\nmin_rnr_timer = 14\nmax_dest_rd_atomic = 1\n",
+    );
+    assert_eq!((scenario.id.as_str(), scenario.file.as_str(), scenario.title.as_str()), ("a", "a.toml", "T"));
+    assert_eq!(scenario.about, "long prose");
+    assert_eq!(scenario.rules, ["rc.responder.send", "rc.responder.msn"]);
+    assert_eq!(scenario.level, Level::Should);
+    assert_eq!(scenario.needs, ["rc", "atomic"]);
+    assert_eq!((scenario.setup.start_psn, scenario.setup.ip, scenario.setup.mtu), (5, Network::V6, 256));
+    assert_eq!(scenario.setup.access, [Access::RemoteRead]);
+    assert_eq!((scenario.setup.min_rnr_timer, scenario.setup.max_dest_rd_atomic), (14, 1));
+    assert_eq!(scenario.vary[0], (Axis::Ip, vec!["v6".to_owned(), "v4".to_owned()]));
+    assert_eq!(scenario.vary[1].1, ["0x000000", "0xfffffe", "0x000007"]);
+    assert_eq!(scenario.script, "> SEND_ONLY psn=0\n< ACK\n");
+    assert_eq!(scenario.script_line, 11);
+    assert_eq!(scenario.steps[0].line, 11);
+    assert_eq!(scenario.steps[1].line, 12);
+}
+
+#[test]
+fn variants_are_few_or_all() {
+    let text = |vary: &str| format!("{vary}\n{HEADER}< ACK\n'''\n");
+    let shown = |vary: &str, all: bool| -> Vec<String> {
+        let scenario = read(&text(vary));
+        let variants = scenario.variants(all);
+        variants.iter().map(|variant| variant.values.values().cloned().collect::<Vec<_>>().join(" ")).collect()
+    };
+    assert_eq!(shown("", false), [""]);
+    assert_eq!(shown("", true), [""]);
+    let both = "vary = { start_psn = [0, 1, 2], ip = ['v4', 'v6'] }";
+    assert_eq!(shown(both, false), ["v4 0x000000", "v6 0x000001", "v4 0x000002"]);
+    assert_eq!(shown(both, true).len(), 6);
+    let variant = read(&text(both)).variants(false).swap_remove(1);
+    assert_eq!((variant.setup.start_psn, variant.setup.ip, variant.setup.mtu), (1, Network::V6, 1024));
+    let mtu = read(&text("vary = { mtu = [256, 4096] }")).variants(true).swap_remove(1);
+    assert_eq!((mtu.setup.mtu, mtu.values["mtu"].as_str()), (4096, "4096"));
+}
+
+#[test]
+fn every_kind_of_step_reads() {
+    let steps = scenario(
+        "# a comment\n\n\
+         >    SEND_ONLY psn=0 ack 64B       # and another\n\
+         <    ACK psn=0 msn=1               within 100ms\n\
+         <    one of                        within 1s\n        ACK psn=1\n        loose NAK code=invalid_request\n        nothing\n\
+         \u{20}    silence 20ms\n     silence no probe\n     silence\n     probe\n     wait 4.096us\n",
+    )
+    .steps;
+    let lines: Vec<u32> = steps.iter().map(|step| step.line).collect();
+    assert_eq!(lines, [8, 9, 10, 14, 14, 15, 16, 17, 18]);
+    assert_eq!(steps[0].text, "> SEND_ONLY psn=0 ack 64B".replace("> ", ">    "));
+    let Action::Send(packet) = &steps[0].action else { panic!() };
+    assert_eq!((packet.text.as_str(), packet.column), ("SEND_ONLY psn=0 ack 64B", 6));
+    let Action::Expect { any_of, within } = &steps[1].action else { panic!() };
+    assert_eq!(*within, Some(Duration::from_millis(100)));
+    assert_eq!(any_of[0].packet.as_ref().unwrap().text, "ACK psn=0 msn=1");
+    let Action::Expect { any_of, within } = &steps[2].action else { panic!() };
+    assert_eq!(*within, Some(Duration::from_secs(1)));
+    let shown: Vec<_> = any_of
+        .iter()
+        .map(|one| (one.packet.as_ref().map(|packet| packet.text.as_str()), one.loose, one.line))
+        .collect();
+    let expected = [(Some("ACK psn=1"), false, 11), (Some("NAK code=invalid_request"), true, 12), (None, false, 13)];
+    assert_eq!(shown, expected);
+    assert_eq!(steps[3].action, Action::Silence { length: Some(Duration::from_millis(20)) });
+    assert_eq!(steps[4].action, Action::Probe);
+    assert_eq!(steps[5].action, Action::Silence { length: None });
+    assert_eq!(steps[6].action, Action::Silence { length: None });
+    assert_eq!(steps[7].action, Action::Probe);
+    assert_eq!(steps[8].action, Action::Wait(Duration::from_nanos(4096)));
+}
+
+#[test]
+fn every_verb_reads() {
+    assert_eq!(verb("dut recv 4 x 4096"), Verb::Receive { count: 4, length: 4096 });
+    assert_eq!(verb("dut recv 0"), Verb::Receive { count: 1, length: 0 });
+    let access = vec![Access::RemoteRead, Access::RemoteWrite];
+    let registered = Verb::RegisterMemory { name: "other_1".to_owned(), length: 64, access };
+    assert_eq!(verb("dut mr other_1 64 remote_read remote_write"), registered);
+    let bytes = |offset, bytes: &[u8]| MemoryBytes { region: "mr".to_owned(), offset, bytes: bytes.to_vec() };
+    assert_eq!(verb("dut write mr+0x10 3B"), Verb::WriteMemory(bytes(16, &[0, 1, 2])));
+    assert_eq!(verb("dut memory mr 2B=aa"), Verb::CheckMemory(bytes(0, &[0xaa, 0xaa])));
+    assert_eq!(verb("dut memory mr+4094 data=beef"), Verb::CheckMemory(bytes(4094, &[0xbe, 0xef])));
+    assert_eq!(verb("dut qp rts"), Verb::CheckState(QpState::Rts));
+    assert_eq!(verb("dut qp error"), Verb::CheckState(QpState::Error));
+    assert_eq!(verb("dut completions none"), Verb::CheckCompletions(vec![]));
+    let one =
+        |opcode: &str| CompletionPattern { count: 1, opcodes: vec![opcode.to_owned()], ..CompletionPattern::default() };
+    let patterns = vec![
+        one("recv"),
+        CompletionPattern { count: 2, ..one("recv") },
+        CompletionPattern { length: Some(64), immediate: Some(0xcafe_babe), ..one("recv_rdma_with_imm") },
+        CompletionPattern {
+            count: 3,
+            statuses: vec!["wr_flush_err".to_owned(), "loc_len_err".to_owned()],
+            ..one("recv")
+        },
+    ];
+    let line = "dut completions recv recv:2 recv_rdma_with_imm(len=64 imm=0xcafebabe) recv:3( status=wr_flush_err|loc_len_err )";
+    assert_eq!(verb(line), Verb::CheckCompletions(patterns));
+}
+
+#[test]
+fn a_registered_region_can_be_named_in_packets() {
+    let script = "dut mr mr 4096 none\n> RDMA_WRITE_ONLY psn=0 va=mr+0x40 rkey=mr len=8 8B\n< ACK\n";
+    assert_eq!(actions(script).len(), 3);
+}
+
+#[test]
+fn lines_may_end_as_on_windows() {
+    let text = format!("{HEADER}> SEND_ONLY psn=0\n< ACK\n'''\n").replace('\n', "\r\n");
+    let scenario = read(&text);
+    assert_eq!(scenario.steps.len(), 2);
+    assert_eq!((scenario.script_line, scenario.steps[1].line), (6, 7));
+    assert_eq!(scenario.steps[0].text, "> SEND_ONLY psn=0");
+}
+
+#[test]
+fn a_folder_gives_ids_by_path() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::create_dir_all(folder.path().join("rc/deep")).unwrap();
+    let text = format!("{HEADER}< ACK\n'''\n");
+    std::fs::write(folder.path().join("z.toml"), &text).unwrap();
+    std::fs::write(folder.path().join("rc/deep/b.toml"), &text).unwrap();
+    std::fs::write(folder.path().join("rc/notes.txt"), "not a scenario").unwrap();
+    let ids: Vec<String> = load_folder(folder.path()).unwrap().into_iter().map(|scenario| scenario.id).collect();
+    assert_eq!(ids, ["rc/deep/b", "z"]);
+}
+
+#[test]
+fn what_is_no_text_is_refused_with_a_reason() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = |name: &str, bytes: &[u8]| {
+        let path = folder.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        load(&path, "x").unwrap_err().to_string()
+    };
+    assert!(file("a.toml", b"title = '\xff'").contains("the byte at offset 9 is no text"));
+    assert!(file("b.toml", &vec![b'#'; (1 << 20) + 1]).contains("larger than 1048576 bytes"));
+    assert!(load(&folder.path().join("none.toml"), "x").unwrap_err().to_string().contains("cannot be read"));
+    assert!(load_folder(&folder.path().join("none")).unwrap_err().to_string().contains("cannot be read"));
+    let all = load_folder(folder.path()).unwrap_err();
+    assert_eq!(all.files().len(), 2);
+}

@@ -1,0 +1,6 @@
+//! Tests of the whole loader.
+
+mod broken;
+mod catalogue;
+mod fuzz;
+mod good;

@@ -1,0 +1,228 @@
+//! The `dut` steps of a script: what the device's own software does.
+
+use rocespec_control::{Access, QpState};
+
+use super::diagnostics::Problem;
+use super::packet::Regions;
+use super::script::{CompletionPattern, MemoryBytes, Verb};
+use super::words::{Piece, bytes, number, one_of};
+
+/// Rights by name.
+pub(super) const RIGHTS: &[(&str, Access)] = &[
+    ("local_write", Access::LocalWrite),
+    ("remote_write", Access::RemoteWrite),
+    ("remote_read", Access::RemoteRead),
+    ("remote_atomic", Access::RemoteAtomic),
+    ("flush_global", Access::FlushGlobal),
+    ("flush_persistent", Access::FlushPersistent),
+];
+
+const STATES: &[(&str, QpState)] = &[
+    ("reset", QpState::Reset),
+    ("init", QpState::Init),
+    ("rtr", QpState::Rtr),
+    ("rts", QpState::Rts),
+    ("sqd", QpState::Sqd),
+    ("sqe", QpState::Sqe),
+    ("error", QpState::Error),
+];
+
+/// Statuses of completions by the verbs' names.
+const STATUSES: &[&str] = &[
+    "success",
+    "loc_len_err",
+    "loc_qp_op_err",
+    "loc_eec_op_err",
+    "loc_prot_err",
+    "wr_flush_err",
+    "mw_bind_err",
+    "bad_resp_err",
+    "loc_access_err",
+    "rem_inv_req_err",
+    "rem_access_err",
+    "rem_op_err",
+    "retry_exc_err",
+    "rnr_retry_exc_err",
+    "rem_abort_err",
+    "fatal_err",
+    "general_err",
+];
+
+/// Kinds of completions.
+const KINDS: &[&str] = &["send", "rdma_write", "rdma_read", "comp_swap", "fetch_add", "recv", "recv_rdma_with_imm"];
+
+const MAX_RECEIVES: u64 = 64;
+const MAX_BUFFER: u64 = 1 << 20;
+const MAX_REGION: u64 = 16 << 20;
+
+/// Reads what follows `dut`.
+pub(super) fn verb(line: Piece<'_>, regions: &mut Regions) -> Result<Verb, Problem> {
+    let (name, rest) = line.word();
+    type Reader = fn(Piece<'_>, Piece<'_>, &mut Regions) -> Result<Verb, Problem>;
+    let readers: &[(&str, Reader)] = &[
+        ("recv", |name, rest, _| receive(name, rest)),
+        ("mr", register),
+        ("write", |name, rest, regions| memory(name, rest, regions).map(Verb::WriteMemory)),
+        ("memory", |name, rest, regions| memory(name, rest, regions).map(Verb::CheckMemory)),
+        ("completions", |name, rest, _| completions(name, rest).map(Verb::CheckCompletions)),
+        ("qp", |name, rest, _| {
+            let [state] = exactly(name, rest, "`dut qp STATE`")?;
+            one_of(state, "state", STATES).map(Verb::CheckState)
+        }),
+    ];
+    if name.text.is_empty() {
+        return Err(line
+            .wrong("what is the device's software to do?")
+            .label("recv, mr, write, memory, completions or qp"));
+    }
+    one_of(name, "verb", readers)?(name, rest, regions)
+}
+
+/// Exactly so many words.
+fn exactly<'a, const N: usize>(verb: Piece<'_>, rest: Piece<'a>, form: &str) -> Result<[Piece<'a>; N], Problem> {
+    let words = rest.words();
+    let at = if rest.text.is_empty() { verb.span() } else { rest.span() };
+    words.try_into().map_err(|_| Problem::at(at, format!("the form of this step is {form}")))
+}
+
+fn receive(name: Piece<'_>, rest: Piece<'_>) -> Result<Verb, Problem> {
+    let form = "`dut recv [COUNT x] BYTES`";
+    let (count, size) = match rest.words()[..] {
+        [size] => (1, size),
+        [count, times, size] if times.text == "x" => {
+            (number(count, "the count of receives", 1..MAX_RECEIVES + 1)?, size)
+        }
+        _ => {
+            let [size] = exactly(name, rest, form)?;
+            (1, size)
+        }
+    };
+    let length = number(size, "the size of a receive buffer", 0..MAX_BUFFER + 1)?;
+    Ok(Verb::Receive { count: count as u32, length: length as u32 })
+}
+
+fn register(name: Piece<'_>, rest: Piece<'_>, regions: &mut Regions) -> Result<Verb, Problem> {
+    let words = rest.words();
+    let [region, size, rights @ ..] = &words[..] else {
+        let at = if rest.text.is_empty() { name.span() } else { rest.span() };
+        return Err(Problem::at(at, "the form of this step is `dut mr NAME BYTES RIGHT…`"));
+    };
+    let good_name = |text: &str| {
+        text.len() <= 32
+            && text.starts_with(|c: char| c.is_ascii_lowercase())
+            && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+    };
+    if !good_name(region.text) {
+        return Err(region
+            .wrong(format!("`{}` cannot be the name of a region", region.text))
+            .label("a lower-case letter, then lower-case letters, digits and _"));
+    }
+    if regions.length(region.text).is_some() {
+        return Err(region.wrong(format!("`{}` is registered already", region.text)));
+    }
+    let length = number(*size, "the size of a region", 1..MAX_REGION + 1)?;
+    let access = match rights {
+        [] => {
+            return Err(name.wrong("which rights does a peer have?").label("name them after the size, or say `none`"));
+        }
+        [none] if none.text == "none" => Vec::new(),
+        rights => rights.iter().map(|word| one_of(*word, "right", RIGHTS)).collect::<Result<Vec<_>, _>>()?,
+    };
+    regions.add(region.text, length);
+    Ok(Verb::RegisterMemory { name: region.text.to_owned(), length, access })
+}
+
+fn memory(name: Piece<'_>, rest: Piece<'_>, regions: &Regions) -> Result<MemoryBytes, Problem> {
+    let form = format!("`dut {} NAME[+OFFSET] BYTES`", name.text);
+    let [place, content] = exactly(name, rest, &form)?;
+    let (region, offset) = match place.split_at_char('+') {
+        Some((region, offset)) => (region, number(offset, "the offset", 0..MAX_REGION)?),
+        None => (place, 0),
+    };
+    let Some(length) = regions.length(region.text) else {
+        return Err(region
+            .wrong(format!("no region is called `{}` here", region.text))
+            .label("register it with `dut mr` in a step before this one"));
+    };
+    let bytes = bytes(content)?;
+    if bytes.is_empty() {
+        return Err(content.wrong("no bytes"));
+    }
+    if offset + bytes.len() as u64 > length {
+        return Err(rest
+            .wrong(format!("this goes past the end of `{}`", region.text))
+            .label(format!("it has {length} bytes")));
+    }
+    Ok(MemoryBytes { region: region.text.to_owned(), offset, bytes })
+}
+
+fn completions(name: Piece<'_>, rest: Piece<'_>) -> Result<Vec<CompletionPattern>, Problem> {
+    if rest.text.is_empty() {
+        return Err(name.wrong("which completions?").label("`none`, or kinds like `recv` and `recv:2`"));
+    }
+    if rest.text == "none" {
+        return Ok(Vec::new());
+    }
+    let mut patterns = Vec::new();
+    let mut rest = rest;
+    while !rest.text.is_empty() {
+        let end = rest.text.find(|c: char| c.is_whitespace() || c == '(').unwrap_or(rest.text.len());
+        let (head, after) = rest.cut(end);
+        let mut pattern = completion_head(head)?;
+        rest = match after.text.strip_prefix('(') {
+            None => after,
+            Some(_) => {
+                let Some(close) = after.text.find(')') else {
+                    return Err(after.part(0..1).wrong("no `)` closes this"));
+                };
+                let inner = after.part(1..close);
+                for field in inner.words() {
+                    completion_field(field, &mut pattern)?;
+                }
+                after.part(close + 1..after.text.len())
+            }
+        }
+        .trim();
+        patterns.push(pattern);
+    }
+    Ok(patterns)
+}
+
+/// `recv`, `recv|recv_rdma_with_imm`, `recv:2`.
+fn completion_head(head: Piece<'_>) -> Result<CompletionPattern, Problem> {
+    let (kinds, count) = match head.split_at_char(':') {
+        Some((kinds, count)) => (kinds, number(count, "the count of completions", 1..MAX_RECEIVES + 1)?),
+        None => (head, 1),
+    };
+    let opcodes = names(kinds, "kind of completion", KINDS)?;
+    Ok(CompletionPattern { count: count as u32, opcodes, ..CompletionPattern::default() })
+}
+
+fn completion_field(field: Piece<'_>, pattern: &mut CompletionPattern) -> Result<(), Problem> {
+    let Some((key, value)) = field.split_at_char('=') else {
+        return Err(field.wrong("the form is `len=…`, `imm=…` or `status=…`"));
+    };
+    let set = match one_of(key, "field of a completion", &[("len", 0), ("imm", 1), ("status", 2)])? {
+        0 => pattern.length.replace(number(value, "the length", 0..1 << 32)? as u32).is_some(),
+        1 => pattern.immediate.replace(number(value, "the immediate data", 0..1 << 32)? as u32).is_some(),
+        _ => {
+            let again = !pattern.statuses.is_empty();
+            pattern.statuses = names(value, "status", STATUSES)?;
+            again
+        }
+    };
+    if set { Err(key.wrong(format!("`{}` stands twice", key.text))) } else { Ok(()) }
+}
+
+/// Names with `|` between them.
+fn names(list: Piece<'_>, what: &str, known: &[&'static str]) -> Result<Vec<String>, Problem> {
+    let known: Vec<(&str, &str)> = known.iter().map(|name| (*name, *name)).collect();
+    let mut found = Vec::new();
+    let mut rest = Some(list);
+    while let Some(piece) = rest {
+        let (name, more) = piece.split_at_char('|').map_or((piece, None), |(name, more)| (name, Some(more)));
+        found.push(one_of(name, what, &known)?.to_owned());
+        rest = more;
+    }
+    Ok(found)
+}
