@@ -30,7 +30,10 @@ fn understood(line: &str, scope: &Scope<'_>) {
             let mut buffer = [0; 512];
             assert_eq!(parse(&printed, scope, &mut buffer), Ok(Line::Roce(packet)), "{line}: {printed}");
         }
-        Ok(Line::Raw(_)) => {}
+        Ok(line @ Line::Raw(_)) => {
+            let mut out = [0; 512];
+            holds(line.encode(&mut out).unwrap());
+        }
         Err(error) => {
             assert!(line.get(error.span.clone()).is_some(), "{line}: {error:?}");
             assert!(!error.to_string().is_empty());
@@ -115,8 +118,8 @@ fn word() -> impl Strategy<Value = String> {
 fn line() -> impl Strategy<Value = String> {
     let heads: Vec<String> =
         Opcode::DEFINED.iter().map(|opcode| opcode.info().unwrap().name.replace("RC_", "")).collect();
-    let odd =
-        ["ACK", "NAK", "RNR_NAK", "XRC_ACK", "RD_NAK", "OP_0x15", "OP_0x100", "raw", "RAW", ""].map(str::to_owned);
+    let odd = ["ACK", "NAK", "RNR_NAK", "XRC_ACK", "RD_NAK", "OP_0x15", "OP_0x100", "raw", "RAW", "PFC", "PAUSE", ""]
+        .map(str::to_owned);
     let head = prop_oneof![select(heads), select(odd.to_vec())];
     (head, vec(word(), 0..10)).prop_map(|(head, words)| format!("{head} {}", words.join(" ")))
 }
@@ -153,6 +156,21 @@ proptest! {
     fn lines_with_a_few_words_wrong(line in line()) {
         let regions = [Region { name: "mr", va: 0x1000, len: 4096, rkey: RKey::new(0x1234) }];
         understood(&line, &Scope { regions: &regions, ..Scope::default() });
+    }
+}
+
+#[test]
+fn pause_frames_with_a_bit_wrong_keep_their_bytes() {
+    for line in ["PFC prio=3 quanta=65535", "PFC prio=0,7 quanta=1", "PAUSE quanta=2"] {
+        let (mut buffer, mut out) = ([0; 60], [0; 60]);
+        let frame = parse(line, &Scope::default(), &mut buffer).unwrap().encode(&mut out).unwrap().to_vec();
+        assert_eq!(print_frame(&Frame::Other(&frame), &Scope::default()).to_string(), line);
+        for at in 0..frame.len() * 8 {
+            let mut frame = frame.clone();
+            frame[at / 8] ^= 1 << (at % 8);
+            holds(&frame);
+        }
+        holds(&frame[..59]);
     }
 }
 

@@ -60,11 +60,7 @@ impl Names<'_> {
     }
 
     fn rkey(&self, f: &mut fmt::Formatter<'_>, rkey: RKey) -> fmt::Result {
-        // The low byte is the owner's to choose: a key that differs there alone is a wrong key for the same region.
-        let exact = self.named().find(|region| region.rkey == rkey);
-        let same_index =
-            || self.named().find(|region| region.rkey.get() >> 8 == rkey.get() >> 8 && rkey.get() >> 8 != 0);
-        match exact.or_else(same_index) {
+        match self.keyed(rkey) {
             Some(region) => {
                 f.write_str(region.name)?;
                 offset(f, i64::from(rkey.get()) - i64::from(region.rkey.get()))
@@ -74,13 +70,13 @@ impl Names<'_> {
     }
 
     fn va(&self, f: &mut fmt::Formatter<'_>, va: u64) -> fmt::Result {
-        let has_key = |region: &&Region<'_>| Some(region.rkey) == self.rkey;
-        let holds = |region: &&Region<'_>| va.wrapping_sub(region.va) < region.len;
-        let near =
-            |region: &&Region<'_>| va.wrapping_sub(region.va.wrapping_sub(NEAR)) <= region.len.saturating_add(2 * NEAR);
-        let region = (self.named().find(|region| has_key(region) && holds(region)))
-            .or_else(|| self.named().find(holds))
-            .or_else(|| self.named().find(|region| has_key(region) && near(region)));
+        let holds = |region: &Region<'_>| va.wrapping_sub(region.va) < region.len;
+        let is_near =
+            |region: &Region<'_>| va.wrapping_sub(region.va.wrapping_sub(NEAR)) <= region.len.saturating_add(2 * NEAR);
+        let keyed = self.rkey.and_then(|rkey| self.keyed(rkey));
+        let region = (keyed.filter(|region| holds(region)))
+            .or_else(|| self.named().find(|region| holds(region)))
+            .or_else(|| keyed.filter(|region| is_near(region)));
         match region {
             Some(region) => {
                 f.write_str(region.name)?;
@@ -88,6 +84,14 @@ impl Names<'_> {
             }
             None => write!(f, "{va:#x}"),
         }
+    }
+
+    /// The region that the key is for. Its low byte is the owner's to choose: a key that differs there alone is a wrong
+    /// key for the same region.
+    fn keyed(&self, rkey: RKey) -> Option<&Region<'_>> {
+        let index = |rkey: RKey| rkey.get() >> 8;
+        let same_index = || self.named().find(|region| index(region.rkey) == index(rkey) && index(rkey) != 0);
+        self.named().find(|region| region.rkey == rkey).or_else(same_index)
     }
 
     /// Regions whose names read back as themselves.
