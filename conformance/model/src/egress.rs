@@ -6,7 +6,7 @@ use alloc::vec::Vec;
 use core::net::Ipv6Addr;
 
 use rocespec_codec::{
-    Bth, Ethernet, Extensions, Ipv4, Ipv6, MacAddr, Net, Opcode, PKey, Psn, ROCE_V2_PORT, Roce, Udp, encode,
+    Bth, Ecn, Ethernet, Extensions, Ipv4, Ipv6, MacAddr, Net, Opcode, PKey, Psn, ROCE_V2_PORT, Roce, Udp, encode,
     encoded_len, field, icrc,
 };
 
@@ -76,6 +76,8 @@ fn network<'a>(config: &Config, qp: &Qp, ip_id: u16) -> Net<'a> {
     let dst = attributes.remote_gid.unwrap_or(Ipv6Addr::UNSPECIFIED);
     // rule: frame.responder.traffic-class, frame.responder.ecn
     let traffic_class = attributes.traffic_class.unwrap_or(0);
+    let marks_itself = traffic_class & 3 == Ecn::Ce as u8;
+    let traffic_class = if marks_itself { traffic_class & !3 } else { traffic_class };
     let traffic_class = if config.defects.has(Defect::IgnoresTrafficClass) { 0 } else { traffic_class };
     // rule: frame.responder.hop-limit
     let hop_limit = attributes.hop_limit.unwrap_or(64);

@@ -3,7 +3,9 @@
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use rocespec_codec::{Bth, ErrorKind, Frame, Header, Ipv4, Layer, Net, Opcode, Qpn, Roce, Transport, decode, icrc};
+use rocespec_codec::{
+    Bth, ErrorKind, Frame, Header, Info, Ipv4, Layer, Net, Opcode, Qpn, Roce, Transport, decode, icrc,
+};
 
 use crate::config::{Config, GidKind};
 use crate::counters::Counter;
@@ -24,16 +26,19 @@ pub(crate) fn admit<'f>(
     check_network(config, &packet)?;
     let qp = find_qp(config, qps, &packet)?;
     check_addresses(config, qp, &packet)?;
-    check_transport(config, qp, &mut packet)?;
-    // rule: icrc.responder.drop-bad
+    check_transport(config, qp, &packet)?;
+    // rule: icrc.responder.drop-bad, icrc.responder.masked, icrc.responder.covered
     if !icrc_is_right(config, &packet) && !config.defects.has(Defect::AcceptsBadIcrc) {
         return Err(Counter::DropIcrc);
     }
     if packet.bth.opcode.transport() == Transport::Cnp {
         return Err(Counter::CnpReceived);
     }
+    if config.defects.has(Defect::IgnoresTransportClass) {
+        packet.bth.opcode = Opcode(packet.bth.opcode.operation());
+    }
     // Nothing is outstanding: no response is expected, and none has a say in what the responder does.
-    if packet.bth.opcode.info().is_some_and(|info| info.is_response()) {
+    if packet.bth.opcode.info().is_some_and(Info::is_response) {
         return Err(Counter::DropUnexpectedResponse);
     }
     if config.defects.has(Defect::CountsTrailerAsPayload) && packet.payload.is_empty() {
@@ -118,16 +123,14 @@ fn check_addresses(config: &Config, qp: &Qp, packet: &Roce<'_>) -> Result<(), Co
     Ok(())
 }
 
-fn check_transport(config: &Config, qp: &Qp, packet: &mut Roce<'_>) -> Result<(), Counter> {
+fn check_transport(config: &Config, qp: &Qp, packet: &Roce<'_>) -> Result<(), Counter> {
     let defects = config.defects;
     let Bth { opcode, tver, pkey, migreq, resv6, resv7, .. } = packet.bth;
     // rule: bth.responder.transport-class
     match opcode.transport() {
         Transport::Rc => {}
         Transport::Cnp if opcode == Opcode::CNP => {}
-        _ if defects.has(Defect::IgnoresTransportClass) && !has_other_headers(opcode) => {
-            packet.bth.opcode = Opcode(opcode.operation());
-        }
+        _ if defects.has(Defect::IgnoresTransportClass) && !has_other_headers(opcode) => {}
         _ => return Err(Counter::DropTransportClass),
     }
     // rule: bth.responder.qp-state, rc.responder.error-silence
@@ -148,13 +151,8 @@ fn check_transport(config: &Config, qp: &Qp, packet: &mut Roce<'_>) -> Result<()
     }
     // rule: bth.responder.pkey, bth.responder.pkey-membership
     let same_partition = (pkey.get() ^ qp.pkey().get()) & 0x7fff == 0;
-    if !pkey.matches(qp.pkey())
-        && !defects.has(Defect::IgnoresPkey)
-        && !(same_partition && defects.has(Defect::AcceptsTwoLimitedMembers))
-    {
-        return Err(Counter::DropPkey);
-    }
-    Ok(())
+    let excused = same_partition && defects.has(Defect::AcceptsTwoLimitedMembers) || defects.has(Defect::IgnoresPkey);
+    if pkey.matches(qp.pkey()) || excused { Ok(()) } else { Err(Counter::DropPkey) }
 }
 
 /// True when the packet would read otherwise under the RC opcode of the same operation.

@@ -93,18 +93,27 @@ impl Memory {
         right: Access,
         defects: Defects,
     ) -> Result<MemoryHandle, AccessError> {
-        // rule: rc.responder.rkey
-        let (handle, region) = self
-            .regions
-            .iter()
-            .find(|(_, region)| {
-                region.key_valid && region.rkey == rkey || defects.has(Defect::IgnoresRkey) && region.covers(va)
-            })
-            .ok_or(AccessError)?;
+        let handle = self.still_authorize(rkey, va, right, defects)?;
         // rule: rc.responder.range
-        if !region.covers_range(va, len, defects) {
+        if !self.regions[&handle].covers_range(va, len, defects) {
             return Err(AccessError);
         }
+        Ok(handle)
+    }
+
+    /// As [`Memory::authorize`], for the later parts of a range that was let in: key and rights may have gone since.
+    pub(crate) fn still_authorize(
+        &self,
+        rkey: RKey,
+        va: u64,
+        right: Access,
+        defects: Defects,
+    ) -> Result<MemoryHandle, AccessError> {
+        // rule: rc.responder.rkey
+        let names = |region: &Region| region.key_valid && region.rkey == rkey;
+        let guessed = |region: &Region| defects.has(Defect::IgnoresRkey) && region.covers(va);
+        let (handle, region) =
+            self.regions.iter().find(|(_, region)| names(region) || guessed(region)).ok_or(AccessError)?;
         // rule: rc.responder.rights
         if !region.access.contains(right) && !defects.has(Defect::IgnoresRights) {
             return Err(AccessError);
@@ -157,7 +166,8 @@ impl Region {
     fn covers_range(&self, va: u64, len: u64, defects: Defects) -> bool {
         let end = if defects.has(Defect::RangeWraps) { Some(va.wrapping_add(len)) } else { va.checked_add(len) };
         let limit = if defects.has(Defect::RangeOffByOne) { self.end() + 1 } else { self.end() };
-        va >= self.va && end.is_some_and(|end| end <= limit)
+        // Whatever a defect lets through stays as short as the largest region.
+        len <= MAX_REGION && va >= self.va && end.is_some_and(|end| end <= limit)
     }
 
     fn offset(&self, va: u64) -> Option<usize> {

@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 
-use rocespec_codec::{Ethernet, MacAddr, PKey, Qpn, RKey, RnrTimer};
+use rocespec_codec::{Ethernet, MacAddr, Mtu, PKey, Qpn, RKey, RnrTimer};
 
 use crate::config::PKEY_TABLE;
 use crate::responder::Responder;
@@ -74,7 +74,7 @@ impl Qp {
 
     /// Path MTU in bytes.
     pub(crate) fn mtu(&self) -> usize {
-        self.attributes.path_mtu.map_or(256, |mtu| mtu.bytes())
+        self.attributes.path_mtu.map_or(256, Mtu::bytes)
     }
 
     pub(crate) fn peer_qpn(&self) -> Qpn {

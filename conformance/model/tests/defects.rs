@@ -5,7 +5,7 @@ mod harness;
 use std::collections::BTreeSet;
 
 use harness::{Ip, Lab, MTU, Options, Req, lab_with, req};
-use rocespec_codec::{Ipv4, MacAddr, Net, Opcode, PKey, Qpn, icrc};
+use rocespec_codec::{Ipv4, Net, Opcode, PKey, Qpn};
 use rocespec_model::{Access, Defect, Defects};
 
 #[test]
@@ -52,10 +52,11 @@ fn a_set_holds_what_was_put_in() {
 #[test]
 fn every_defect_shows() {
     let conforming: Vec<_> = PROBES.iter().map(|probe| probe(Defects::NONE)).collect();
-    for defect in Defect::ALL {
-        let shows = PROBES.iter().zip(&conforming).any(|(probe, right)| probe(Defects::from(*defect)) != *right);
-        assert!(shows, "{defect} changes nothing that the probes see");
-    }
+    let hidden: Vec<_> = Defect::ALL
+        .iter()
+        .filter(|defect| PROBES.iter().zip(&conforming).all(|(probe, right)| probe((**defect).into()) == *right))
+        .collect();
+    assert!(hidden.is_empty(), "the probes do not see {hidden:?}");
 }
 
 /// Everything that an observer sees of a run.
@@ -216,7 +217,7 @@ const PROBES: &[fn(Defects) -> Trace] = &[
     |defects| run(defects, [read(0, 0, 0x8000_0001)]),
     |defects| run_with(defects, |options| options.receive_len = 100, [req(Opcode::RC_SEND_ONLY, 0).len(128)]),
     // Access.
-    |defects| run(defects, [req(Opcode::RC_RDMA_WRITE_ONLY, 0).to_key(0, 4, 0xdead).len(4)]),
+    |defects| run(defects, [req(Opcode::RC_RDMA_WRITE_ONLY, 0).keyed(0, 4, 0xdead).len(4)]),
     |defects| run(defects, [write(0, 4092, 5)]),
     |defects| {
         let mut lab = lab_with(|options| options.defects = defects);
@@ -226,7 +227,7 @@ const PROBES: &[fn(Defects) -> Trace] = &[
     },
     |defects| run_with(defects, |options| options.region_access = Access::REMOTE_READ, [write(0, 0, 4)]),
     |defects| run_with(defects, |options| options.attributes.access = Some(Access::NONE), [write(0, 0, 4)]),
-    |defects| run(defects, [req(Opcode::RC_RDMA_WRITE_ONLY, 0).to_key(0, 0, 0xdead)]),
+    |defects| run(defects, [req(Opcode::RC_RDMA_WRITE_ONLY, 0).keyed(0, 0, 0xdead)]),
     // Answers.
     |defects| {
         let mut lab = lab_with(|options| options.defects = defects);
@@ -252,24 +253,3 @@ const PROBES: &[fn(Defects) -> Trace] = &[
         trace(&mut lab, &lines)
     },
 ];
-
-#[test]
-fn defects_do_not_let_a_request_reach_beyond_its_region() {
-    let neighbours_untouched = |defect: Defect| {
-        let mut lab = lab_with(|options| options.defects = defect.into());
-        lab.send_all([write(0, 4092, 5), write(1, 4096, 64), write(2, -64, 128), write(3, 1 << 40, 64)]);
-        lab.memory(0, 4092).iter().all(|byte| *byte == 0)
-    };
-    // Within a region the bytes that belong to it may be written; nothing else is there to be reached.
-    for defect in Defect::ALL {
-        let _ = neighbours_untouched(*defect);
-    }
-    assert!(neighbours_untouched(Defect::RangeOffByOne));
-}
-
-#[test]
-fn the_probes_use_the_addresses_of_the_harness() {
-    assert_eq!(harness::DUT_MAC, MacAddr([2, 0, 0, 0, 0, 1]));
-    let lab = lab_with(|_| {});
-    harness::look(&send(0).frame(&lab), |packet| assert!(icrc::verify(packet)));
-}

@@ -53,7 +53,7 @@ fn play(options: &Options, steps: &[Step]) -> Vec<Vec<u8>> {
                 let mut request = request(*opcode, *psn, *len, *offset, *message);
                 request.bth.ack_req = *ack;
                 if let Some(key) = key {
-                    request = request.to_key(*offset, *message, *key);
+                    request = request.keyed(*offset, *message, *key);
                 }
                 let frame = request.frame(&lab);
                 lab.port.handle(lab.now, rocespec_model::Input::Frame(&frame));
@@ -99,7 +99,7 @@ proptest! {
         for frame in &once {
             let Ok(Frame::Roce(packet)) = decode(frame) else { panic!("unreadable answer {frame:02x?}") };
             prop_assert!(icrc::verify(&packet));
-            prop_assert!(packet.bth.opcode.info().is_some_and(|info| info.is_response()));
+            prop_assert!(packet.bth.opcode.info().is_some_and(rocespec_codec::Info::is_response));
             prop_assert!(frame.len() >= 60);
         }
     }

@@ -20,18 +20,18 @@ pub(super) fn answer(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) {
         return;
     }
     match qp.responder.waiting {
-        Waiting::ForNothing => nak(qp, psn, cx),
+        Waiting::Nothing => nak(qp, psn, cx),
         // rule: rc.responder.one-nak-per-gap
-        Waiting::ForMissing if cx.has(Defect::RepeatsGapNak) => nak(qp, psn, cx),
+        Waiting::Missing if cx.has(Defect::RepeatsGapNak) => nak(qp, psn, cx),
         // rule: rc.responder.rnr-behind
-        Waiting::ForRetry if cx.has(Defect::RepeatsRnrNak) => acknowledge::rnr_nak(qp, psn, cx),
-        Waiting::ForRetry if cx.policy.behind_rnr == BehindRnr::SequenceNak => nak(qp, psn, cx),
-        Waiting::ForMissing | Waiting::ForRetry => cx.count(Counter::DropBehindNak),
+        Waiting::Retry if cx.has(Defect::RepeatsRnrNak) => acknowledge::rnr_nak(qp, psn, cx),
+        Waiting::Retry if cx.policy.behind_rnr == BehindRnr::SequenceNak => nak(qp, psn, cx),
+        Waiting::Missing | Waiting::Retry => cx.count(Counter::DropBehindNak),
     }
 }
 
 fn nak(qp: &mut Qp, arrived: Psn, cx: &mut Context<'_>) {
-    qp.responder.waiting = Waiting::ForMissing;
+    qp.responder.waiting = Waiting::Missing;
     // rule: rc.responder.gap-nak
     let missing = qp.responder.expected;
     let psn = if cx.has(Defect::GapNakOffByOne) {

@@ -51,11 +51,11 @@ pub(crate) struct Responder {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Waiting {
     #[default]
-    ForNothing,
+    Nothing,
     /// A NAK for a gap was sent.
-    ForMissing,
+    Missing,
     /// An RNR NAK was sent.
-    ForRetry,
+    Retry,
 }
 
 /// A message that has begun and not ended.
@@ -109,7 +109,7 @@ fn region(psn: Psn, expected: Psn, cx: &Context<'_>) -> Region {
 fn in_order(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) {
     // rule: rc.responder.nak-rearmed
     if !cx.has(Defect::DoesNotRearmNak) {
-        qp.responder.waiting = Waiting::ForNothing;
+        qp.responder.waiting = Waiting::Nothing;
     }
     if let Err(refusal) = execute(qp, packet, cx) {
         refuse::refuse(qp, packet.bth.psn, refusal, cx);

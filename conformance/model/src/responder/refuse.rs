@@ -58,7 +58,7 @@ fn not_ready(qp: &mut Qp, psn: Psn, cx: &mut Context<'_>) {
     if cx.has(Defect::DropsWhenNotReady) {
         return;
     }
-    qp.responder.waiting = Waiting::ForRetry;
+    qp.responder.waiting = Waiting::Retry;
     if cx.has(Defect::RnrAdvancesPsn) {
         qp.responder.advance(1);
     }

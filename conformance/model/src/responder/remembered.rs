@@ -6,6 +6,7 @@ use rocespec_codec::{Psn, Reth};
 
 use crate::context::Context;
 use crate::defect::Defect;
+use crate::verbs::MAX_REGION;
 
 /// The newest READs and ATOMICs, as many as the queue pair granted.
 #[derive(Debug, Default)]
@@ -67,7 +68,7 @@ impl Remembered {
 pub(super) fn is_part_of(retry: &Reth, original: &Reth, skipped: u32, mtu: usize, cx: &Context<'_>) -> bool {
     // rule: rc.responder.duplicate-read-outside
     if cx.has(Defect::AnswersDuplicateReadOutside) {
-        return true;
+        return u64::from(retry.len) <= MAX_REGION;
     }
     let offset = u64::from(skipped) * mtu as u64;
     if original.len == 0 {

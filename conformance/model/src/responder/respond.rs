@@ -77,7 +77,7 @@ fn segment(stream: &ReadStream, qp: &Qp, cx: &Context<'_>) -> Result<(Packet, Op
         Vec::new()
     } else {
         let Reth { rkey, va, .. } = stream.reth;
-        let region = cx.memory.authorize(rkey, va, u64::from(len), Access::REMOTE_READ, cx.defects)?;
+        let region = cx.memory.still_authorize(rkey, va, Access::REMOTE_READ, cx.defects)?;
         cx.memory.read_remote(region, va, len as usize)
     };
     let opcode = match (stream.begun, is_last) {

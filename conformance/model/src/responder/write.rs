@@ -79,8 +79,7 @@ fn place(cursor: &Cursor, request: &Request<'_, '_>, cx: &mut Context<'_>) -> Re
     if request.packet.payload.is_empty() {
         return Ok(());
     }
-    let len = u64::from(request.len());
-    let region = cx.memory.authorize(cursor.rkey, cursor.va, len, Access::REMOTE_WRITE, cx.defects)?;
+    let region = cx.memory.still_authorize(cursor.rkey, cursor.va, Access::REMOTE_WRITE, cx.defects)?;
     cx.memory.write_remote(region, cursor.va, request.packet.payload);
     Ok(())
 }
@@ -104,6 +103,7 @@ fn complete(qp: &mut Qp, cursor: &Cursor, request: &Request<'_, '_>, takes_recei
 pub(super) fn execute_again(request: &Request<'_, '_>, cx: &mut Context<'_>) {
     if request.info.has(Header::Reth)
         && let Ok(cursor) = begin(request, cx)
+        && authorize_all(&cursor, cx).is_ok()
     {
         let _ = place(&cursor, request, cx);
     }

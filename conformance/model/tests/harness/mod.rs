@@ -287,7 +287,7 @@ impl Req {
         self
     }
 
-    pub fn to_key(mut self, offset: i64, len: u32, rkey: u32) -> Req {
+    pub fn keyed(mut self, offset: i64, len: u32, rkey: u32) -> Req {
         self.reth = Some((offset, Some(RKey::new(rkey)), Some(len)));
         self
     }

@@ -23,8 +23,8 @@ fn assert_denied(lab: &mut Lab, request: Req) {
 
 #[test]
 fn an_unknown_key_is_an_access_error() {
-    assert_denied(&mut lab(), req(Opcode::RC_RDMA_WRITE_ONLY, 0).to_key(0, 4, 0xdead_beef).len(4));
-    assert_denied(&mut lab(), req(Opcode::RC_RDMA_READ_REQUEST, 0).to_key(0, 4, 0xdead_beef));
+    assert_denied(&mut lab(), req(Opcode::RC_RDMA_WRITE_ONLY, 0).keyed(0, 4, 0xdead_beef).len(4));
+    assert_denied(&mut lab(), req(Opcode::RC_RDMA_READ_REQUEST, 0).keyed(0, 4, 0xdead_beef));
 }
 
 #[test]
@@ -87,14 +87,14 @@ fn the_policy_may_call_it_an_access_error() {
 
 #[test]
 fn a_write_of_nothing_needs_no_key() {
-    let nothing = req(Opcode::RC_RDMA_WRITE_ONLY, 0).to_key(-99_999, 0, 0xdead);
+    let nothing = req(Opcode::RC_RDMA_WRITE_ONLY, 0).keyed(-99_999, 0, 0xdead);
     assert_eq!(lab().send(nothing), ["ACK 0 msn=1"]);
 }
 
 #[test]
 fn a_read_of_nothing_needs_no_key_and_takes_one_psn() {
     let mut lab = lab();
-    let nothing = req(Opcode::RC_RDMA_READ_REQUEST, 0).to_key(-99_999, 0, 0xdead);
+    let nothing = req(Opcode::RC_RDMA_READ_REQUEST, 0).keyed(-99_999, 0, 0xdead);
     assert_eq!(lab.send(nothing), ["ONLY 0 msn=1 0B"]);
     assert_eq!(lab.send(req(Opcode::RC_SEND_ONLY, 1)), ["ACK 1 msn=2"]);
 }

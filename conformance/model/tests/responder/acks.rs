@@ -131,3 +131,19 @@ fn two_queue_pairs_do_not_touch_each_other() {
     assert!(lab.port.poll(other, 8).is_empty());
     assert_eq!(lab.send(req(Opcode::RC_SEND_ONLY, 0)), ["ACK 0 msn=1"]);
 }
+
+#[test]
+fn a_responder_does_not_mark_its_own_packets_as_congested() {
+    let mut lab = lab_with(|options| options.attributes.traffic_class = Some(0x63));
+    lab.send(req(Opcode::RC_SEND_ONLY, 0));
+    assert_eq!(look(&lab.frames[0], |packet| packet.net.traffic_class()), 0x60);
+}
+
+#[test]
+fn requests_beyond_what_can_be_kept_are_lost_like_frames() {
+    let mut lab = lab();
+    let write = |psn| req(Opcode::RC_RDMA_WRITE_ONLY, psn).to(0, 0);
+    assert_eq!(lab.burst((0..1100).map(write)).len(), 1024);
+    assert_eq!(lab.counter("drop_busy"), 76);
+    assert_eq!(lab.send(write(1024)), ["ACK 1024 msn=1025"]);
+}

@@ -87,7 +87,7 @@ fn a_duplicate_read_beyond_the_original_is_dropped() {
     lab.assert_dropped(read(0, 256, 513), "drop_duplicate");
     lab.assert_dropped(read(0, 255, 512), "drop_duplicate");
     lab.assert_dropped(read(1, 256, 256), "drop_duplicate");
-    lab.assert_dropped(req(Opcode::RC_RDMA_READ_REQUEST, 0).to_key(256, 512, 0xdead), "drop_duplicate");
+    lab.assert_dropped(req(Opcode::RC_RDMA_READ_REQUEST, 0).keyed(256, 512, 0xdead), "drop_duplicate");
     let beyond_2_64 = -(lab.mr.va as i64) - 0x400;
     lab.assert_dropped(read(0, beyond_2_64, 0x400), "drop_duplicate");
 }
@@ -103,7 +103,7 @@ fn a_duplicate_read_that_was_forgotten_is_dropped() {
 #[test]
 fn a_duplicate_read_of_nothing_is_answered() {
     let mut lab = lab();
-    let nothing = req(Opcode::RC_RDMA_READ_REQUEST, 0).to_key(-77, 0, 0xdead_beef);
+    let nothing = req(Opcode::RC_RDMA_READ_REQUEST, 0).keyed(-77, 0, 0xdead_beef);
     assert_eq!(lab.send_all([nothing.clone(), nothing]), ["ONLY 0 msn=1 0B", "ONLY 0 msn=1 0B"]);
 }
 
@@ -136,5 +136,5 @@ fn nothing_of_a_duplicate_is_checked_as_if_it_were_new() {
     let mut lab = lab();
     lab.send(req(Opcode::RC_SEND_ONLY, 0));
     assert_eq!(lab.send(req(Opcode::RC_SEND_LAST, 0).len(7)), ["ACK 0 msn=1"]);
-    assert_eq!(lab.send(req(Opcode::RC_RDMA_WRITE_ONLY, 0).to_key(0, 99, 1)), ["ACK 0 msn=1"]);
+    assert_eq!(lab.send(req(Opcode::RC_RDMA_WRITE_ONLY, 0).keyed(0, 99, 1)), ["ACK 0 msn=1"]);
 }

@@ -34,7 +34,7 @@ fn what_came_before_the_error_is_still_answered() {
     let mut lab = lab();
     let answers = lab.burst([
         req(Opcode::RC_RDMA_READ_REQUEST, 0).to(0, 2 * MTU as u32),
-        req(Opcode::RC_RDMA_WRITE_ONLY, 2).to_key(0, 4, 1).len(4),
+        req(Opcode::RC_RDMA_WRITE_ONLY, 2).keyed(0, 4, 1).len(4),
         req(Opcode::RC_SEND_ONLY, 3),
     ]);
     assert_eq!(answers, ["FIRST 0 msn=1 256B", "LAST 1 msn=1 256B", "NAK 2 msn=1 remote_access_error"]);
