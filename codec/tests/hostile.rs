@@ -175,6 +175,19 @@ fn pause_frames_with_a_bit_wrong_keep_their_bytes() {
 }
 
 #[test]
+fn the_seeds_of_the_fuzz_targets_hold() {
+    let seeds = |target: &str| {
+        let folder = format!("{}/../fixtures/corpus/{target}", env!("CARGO_MANIFEST_DIR"));
+        let files = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{folder}: {error}"));
+        files.map(|file| std::fs::read(file.unwrap().path()).unwrap()).collect::<Vec<_>>()
+    };
+    seeds("decode").iter().for_each(|frame| holds(frame));
+    let regions = [Region { name: "mr", va: 0x7f00_0000_0000, len: 4096, rkey: RKey::new(0xabcd01) }];
+    let scope = Scope { regions: &regions, ..Scope::default() };
+    seeds("notation").iter().for_each(|line| understood(str::from_utf8(line).unwrap(), &scope));
+}
+
+#[test]
 fn every_prefix_of_a_frame_is_an_error_or_understood() {
     for vector in vectors() {
         for end in 0..vector.frame.len() {

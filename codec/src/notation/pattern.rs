@@ -73,7 +73,8 @@ pub fn parse_pattern<'b>(line: &str, scope: &Scope<'_>, buffer: &'b mut [u8]) ->
     })?;
     let mut regions = ArrayVec::new();
     for (word, region) in named {
-        let name = arena.take(region.name.len(), word)?;
+        // Without room for its name a region is shown by its numbers.
+        let Ok(name) = arena.take(region.name.len(), word) else { break };
         name.copy_from_slice(region.name.as_bytes());
         let name = core::str::from_utf8(name).expect("copied from text");
         regions.push(Region { name, ..*region });
