@@ -104,7 +104,7 @@ defects! {
         "Takes a duplicate for a gap and sends a NAK.";
     DropsDuplicate "drops-duplicate" "rc.responder.duplicate-send"
         "Does not acknowledge duplicates of SEND and WRITE again.";
-    AcksDuplicateWithResetPsn "acks-duplicate-with-reset-psn" "rc.responder.duplicate-send"
+    AcksDuplicateWithResetPsn "acks-duplicate-with-reset-psn" "rc.responder.duplicate-ack-psn"
         "Acknowledges a duplicate with PSN 0xffffff.";
     ExecutesDuplicateSend "executes-duplicate-send" "rc.responder.duplicate-send"
         "Delivers a duplicate SEND a second time.";

@@ -65,6 +65,11 @@ impl Endpoint {
         }
     }
 
+    /// What it was made of.
+    pub fn config(&self) -> &Config {
+        &self.config
+    }
+
     /// Says where frames to a GID go. Without, they go to where the peer's own came from.
     pub fn add_neighbour(&mut self, gid: Ipv6Addr, mac: MacAddr) {
         self.neighbours.insert(gid, mac);

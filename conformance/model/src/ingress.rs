@@ -32,15 +32,18 @@ pub(crate) fn admit<'f>(
         return Err(Counter::DropIcrc);
     }
     if packet.bth.opcode.transport() == Transport::Cnp {
+        // rule: bth.responder.cnp-silent
         return Err(Counter::CnpReceived);
     }
     if config.defects.has(Defect::IgnoresTransportClass) {
         packet.bth.opcode = Opcode(packet.bth.opcode.operation());
     }
+    // rule: bth.responder.stray-response
     // Nothing is outstanding: no response is expected, and none has a say in what the responder does.
     if packet.bth.opcode.info().is_some_and(Info::is_response) {
         return Err(Counter::DropUnexpectedResponse);
     }
+    // rule: frame.responder.trailer
     if config.defects.has(Defect::CountsTrailerAsPayload) && packet.payload.is_empty() {
         packet.payload = packet.trailer;
         packet.bth.pad_count = packet.trailer.len().wrapping_neg() as u8 & 3;

@@ -91,6 +91,46 @@ fn options() -> impl Strategy<Value = Options> {
     })
 }
 
+/// What happens to a packet on its way.
+#[derive(Debug, Clone, Copy)]
+enum Fate {
+    Arrives,
+    Lost,
+    Twice,
+}
+
+/// The packets of SENDs of these lengths.
+fn packets(lens: &[usize]) -> Vec<Req> {
+    let mut packets = Vec::new();
+    for len in lens {
+        let data = harness::pattern(*len);
+        let count = len.div_ceil(harness::MTU).max(1);
+        for at in 0..count {
+            let opcode = match (at, at + 1 == count) {
+                (0, true) => Opcode::RC_SEND_ONLY,
+                (0, false) => Opcode::RC_SEND_FIRST,
+                (_, false) => Opcode::RC_SEND_MIDDLE,
+                (_, true) => Opcode::RC_SEND_LAST,
+            };
+            let part = &data[at * harness::MTU..(*len).min((at + 1) * harness::MTU)];
+            packets.push(req(opcode, packets.len() as u32).payload(part));
+        }
+    }
+    packets
+}
+
+/// How many packets an answer says have arrived.
+fn acknowledged(answer: &str) -> usize {
+    let mut words = answer.split(' ');
+    let (kind, psn) = (words.next().unwrap(), words.next().unwrap().parse().unwrap());
+    match kind {
+        // Of a duplicate from before the first packet there is none here.
+        "ACK" => psn + 1,
+        "NAK" => psn,
+        other => panic!("{other}"),
+    }
+}
+
 proptest! {
     #[test]
     fn the_same_calls_give_the_same_bytes(options in options(), steps in prop::collection::vec(step(), 0..40)) {
@@ -112,6 +152,45 @@ proptest! {
     ) {
         let defects: Defects = defects.into_iter().map(|at| Defect::ALL[at]).collect();
         play(&Options { defects, ..options }, &steps);
+    }
+
+    #[test]
+    fn go_back_n_delivers_every_message_once_and_in_order(
+        start_psn in prop_oneof![Just(0u32), Just(0xff_fff0), any::<u32>()],
+        policy in 0..Policy::PRESETS.len(),
+        lens in prop::collection::vec(0usize..900, 1..8),
+        fates in prop::collection::vec(prop_oneof![4 => Just(Fate::Arrives), 1 => Just(Fate::Lost), 1 => Just(Fate::Twice)], 1..64),
+    ) {
+        let mut lab = Lab::new(Options {
+            start_psn,
+            policy: Policy::PRESETS[policy].1,
+            receives: lens.len(),
+            ..Options::default()
+        });
+        let packets = packets(&lens);
+        let mut fates = fates.into_iter();
+        let mut next = 0;
+        while next < packets.len() {
+            let before = next;
+            for packet in &packets[next..] {
+                let times = match fates.next().unwrap_or(Fate::Arrives) {
+                    Fate::Arrives => 1,
+                    Fate::Lost => 0,
+                    Fate::Twice => 2,
+                };
+                for _ in 0..times {
+                    let answers = lab.send(packet.clone());
+                    next = answers.iter().fold(next, |next, answer| next.max(acknowledged(answer)));
+                }
+            }
+            prop_assert!(next >= before);
+        }
+        let received: Vec<_> = lab.completions().iter().map(|c| (c.wr_id, c.status.name(), c.byte_len as usize)).collect();
+        let sent: Vec<_> = (0..).zip(&lens).map(|(wr_id, len)| (wr_id, "success", *len)).collect();
+        prop_assert_eq!(received, sent);
+        for (wr_id, len) in (0..).zip(&lens) {
+            prop_assert_eq!(lab.received(wr_id, *len as u64), harness::pattern(*len));
+        }
     }
 
     #[test]

@@ -48,6 +48,8 @@ fn acknowledge_again(qp: &mut Qp, request: &Request<'_, '_>, cx: &mut Context<'_
     }
 }
 
+/// rule: rc.responder.duplicate-ack-psn
+///
 /// Never before the duplicate and never behind the last packet received. A READ or an ATOMIC in between keeps the
 /// ACK before itself: only its own responses acknowledge it.
 fn ack_psn(qp: &Qp, duplicate: Psn, cx: &Context<'_>) -> Psn {

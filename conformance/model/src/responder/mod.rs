@@ -2,6 +2,15 @@
 //!
 //! The checks stand in the order in which they decide: PSN, opcode order, what the queue pair allows, receive or
 //! READ/ATOMIC resources, lengths, key and range and rights; then the request is executed, counted and acknowledged.
+//!
+//! Where several answers are right and no [`crate::Policy`] chooses, this one does the following:
+//! - a WRITE_FIRST whose RETH names no more than it brings itself is refused with the next packet, not at once;
+//! - the alignment of an ATOMIC is looked at before its key, and an access that fails both is an invalid request;
+//! - responses that repeat carry the MSN of now, not that of the first time;
+//! - a duplicate READ may end earlier than the original, and begins where its PSN says;
+//! - FLUSH and ATOMIC WRITE are undefined opcodes;
+//! - SEND with invalidate of a key that cannot be invalidated gets no answer; its receive completes in error;
+//! - a message that has begun when another error ends the connection has its receive flushed like the others.
 
 mod acknowledge;
 mod atomic;

@@ -28,6 +28,7 @@ pub(super) fn check_read_resources(qp: &Qp, cx: &Context<'_>) -> Result<(), Refu
     if granted == 0 && !cx.has(Defect::IgnoresRdAtomicLimit) {
         return Err(Refusal::InvalidRequest);
     }
+    // rule: rc.responder.rd-atomic-excess
     if cx.policy.excess_reads == ExcessReads::Nak && qp.responder.outbox.reads() >= granted.max(1) {
         return Err(Refusal::InvalidRequest);
     }

@@ -127,3 +127,8 @@ fn a_key_that_cannot_be_invalidated_ends_the_connection_without_an_answer() {
         assert_eq!(lab.statuses()[0], (0, "rem_inv_req_err"));
     }
 }
+
+#[test]
+fn an_atomic_that_is_misaligned_and_outside_is_an_invalid_request() {
+    assert_eq!(lab().send(req(Opcode::RC_FETCH_ADD, 0).atomic(4092, 1, 0)), ["NAK 0 msn=0 invalid_request"]);
+}

@@ -126,3 +126,11 @@ fn a_send_may_outgrow_its_receive_in_a_later_packet() {
     assert_invalid(&mut lab, req(Opcode::RC_SEND_LAST, 1).len(148));
     assert_eq!(lab.statuses()[0], (0, "loc_len_err"));
 }
+
+#[test]
+fn a_first_packet_that_brings_all_is_refused_when_more_comes() {
+    let mut lab = lab();
+    assert_eq!(lab.send(req(Opcode::RC_RDMA_WRITE_FIRST, 0).to(0, 256).len(MTU)), ["ACK 0 msn=0"]);
+    assert_invalid(&mut lab, req(Opcode::RC_RDMA_WRITE_LAST, 1).len(4));
+    assert_eq!(lab.memory(256, 4), [0; 4]);
+}
