@@ -41,12 +41,21 @@ pub(crate) struct Line {
     pub(crate) text: String,
 }
 
+/// The rule that a case is known by: the first that it broke, else the first that it is about.
+pub(crate) fn first_rule(case: &Case) -> &str {
+    case.findings.first().map(|finding| &finding.rule).or(case.rules.first()).map_or("", String::as_str)
+}
+
+/// The reason without the rule in front of it, for a place that names the rule anyway.
+pub(crate) fn reason(case: &Case) -> &str {
+    let rule = first_rule(case);
+    let rest = case.reason.strip_prefix(rule).and_then(|rest| rest.strip_prefix(": "));
+    rest.filter(|_| !rule.is_empty()).unwrap_or(&case.reason)
+}
+
 /// Everything there is to say about a case below its one line.
 pub(crate) fn of(case: &Case, extent: Extent) -> Vec<Line> {
     let mut page = Page { lines: Vec::new(), extent };
-    if !case.title.is_empty() {
-        page.push(Tone::Plain, one_line(&case.title));
-    }
     for finding in case.findings.iter().take(page.limit(FINDINGS)) {
         page.finding(finding);
     }

@@ -84,7 +84,7 @@ fn message(case: &Case) -> String {
 
 fn description(case: &Case) -> String {
     let mut out = String::new();
-    for line in text::lines(&format!("{}  {}", case.verdict, case.reason)) {
+    for line in text::lines(&format!("{}  {}\n{}", case.verdict, case.reason, case.title)) {
         out.push_str(&line);
         out.push('\n');
     }

@@ -6,7 +6,7 @@ mod summary;
 pub(crate) use summary::area;
 pub use summary::{summary, summary_with_report};
 
-use crate::evidence::{self, Extent, Tone};
+use crate::evidence::{self, Extent, Tone, first_rule};
 use crate::outcome::{Case, Verdict};
 use crate::text::{columns, cut, one_line, wrap};
 use paint::{Paint, paint};
@@ -27,12 +27,12 @@ const VERDICT: usize = 12;
 /// How far evidence is moved in.
 const INDENT: usize = 4;
 /// A reason shorter than this says nothing: better past the edge than cut to less.
-const SHORTEST_REASON: usize = 24;
+const SHORTEST_REASON: usize = 40;
 
 /// A case as one line: verdict, id, the first rule, the reason. A case that needs a look (FAIL, CRASH, XPASS,
 /// INCONCLUSIVE) has its evidence below, moved in. Ends with a newline.
 pub fn case(case: &Case, style: &Style) -> String {
-    let (id, rule, reason) = (one_line(&case.id()), one_line(first_rule(case)), one_line(&case.reason));
+    let (id, rule, reason) = (one_line(&case.id()), one_line(first_rule(case)), one_line(evidence::reason(case)));
     let mut line = format!("{} {}", paint(style, Paint::of(case.verdict), &format!("{:VERDICT$}", case.verdict)), id);
     let mut used = VERDICT + 1 + columns(&id);
     if !rule.is_empty() {
@@ -48,8 +48,14 @@ pub fn case(case: &Case, style: &Style) -> String {
     }
     line.push('\n');
     if needs_a_look(case.verdict) || style.verbose {
-        if short != reason {
-            for line_of_reason in wrap(&case.reason, style.width.saturating_sub(INDENT).max(20)) {
+        if !case.title.is_empty() {
+            push_indented(&mut line, &paint(style, Paint::Faint, &one_line(&case.title)));
+        }
+        // What a finding says, it says in full.
+        let is_told =
+            case.findings.first().is_some_and(|found| !found.seen.is_empty() && case.reason.contains(&found.seen));
+        if short != reason && !is_told {
+            for line_of_reason in wrap(evidence::reason(case), style.width.saturating_sub(INDENT).max(20)) {
                 push_indented(&mut line, &line_of_reason);
             }
         }
@@ -76,11 +82,6 @@ fn push_indented(out: &mut String, line: &str) {
     out.push_str(&" ".repeat(INDENT));
     out.push_str(line);
     out.push('\n');
-}
-
-/// The rule that a case is known by: the first that it broke, else the first that it is about.
-fn first_rule(case: &Case) -> &str {
-    case.findings.first().map(|finding| &finding.rule).or(case.rules.first()).map_or("", String::as_str)
 }
 
 /// Does someone have to do something about a case with this verdict?

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::paint::{Paint, paint};
-use super::{Style, VERDICT, first_rule, needs_a_look};
+use super::{Style, VERDICT, needs_a_look};
+use crate::evidence::first_rule;
 use crate::outcome::{Case, Level, Run, Verdict};
 use crate::text::{columns, counted, one_line};
 

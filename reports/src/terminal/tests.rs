@@ -38,6 +38,18 @@ fn a_reason_that_does_not_fit_is_cut_and_stands_whole_below() {
 }
 
 #[test]
+fn a_reason_does_not_repeat_what_stands_beside_or_below_it() {
+    let mut told = sample::gap();
+    told.reason =
+        format!("{}: expected a NAK, seen {} {}", "rc.responder.gap-nak", told.findings[0].seen, "x".repeat(80));
+    let text = case(&told, &PLAIN);
+    assert!(
+        text.starts_with("FAIL         rc/responder/psn-gap[ip=v6,start_psn=0xfffffe]  rc.responder.gap-nak  expected")
+    );
+    assert_eq!(text.matches("xxx").count(), 0, "{text}");
+}
+
+#[test]
 fn a_summary_of_nothing_says_so() {
     let mut run = sample::run();
     run.cases.clear();
