@@ -14,20 +14,8 @@ use super::words::{Piece, one_of, suggestion};
 use crate::ledger::Ledger;
 
 /// Capabilities that a scenario may need.
-pub const CAPABILITIES: &[&str] = &[
-    "rc",
-    "uc",
-    "ud",
-    "xrc",
-    "atomic",
-    "rocev1",
-    "vlan",
-    "rnr",
-    "go-back-n",
-    "flush",
-    "atomic_write",
-    "send_invalidate",
-];
+pub const CAPABILITIES: &[&str] =
+    &["rc", "uc", "ud", "xrc", "atomic", "rocev1", "vlan", "rnr", "go-back-n", "flush", "atomic_write"];
 
 const KEYS: &[&str] = &["title", "about", "rules", "level", "needs", "setup", "vary", "script"];
 const LEVELS: &[(&str, Level)] =

@@ -1,4 +1,4 @@
-//! Files with faults, and what is said about them.
+//! Files with faults, and what is said about them. Each snapshot is what a person sees.
 
 use super::good::HEADER;
 use crate::scenario::parse;
@@ -12,6 +12,98 @@ fn script(script: &str) -> String {
 }
 
 #[test]
-fn x() {
-    println!("{}", script("> SEND_ONLI psn=0\n"));
+fn all_faults_of_a_file_are_reported_at_once() {
+    insta::assert_snapshot!(said(
+        "titel = 'T'\nabout = ''\nrules = ['rc.responder.gap-nack', 'zebra']\nlevel = 'mst'\nneeds = ['atomics']\n\
+         vary = { start_psn = [0x1000000], ip = ['v5'], mut = [256], mtu = [300, 256, 256] }\n\
+         script = '''\n> SEND_ONLI psn=0\nsilense 5ms\n< ACK psn=0 within 5 ms\n'''\n\
+         [setup]\nmin_rnr_timer = 32\naccess = ['remote_reed']\nmtu = 'big'\n"
+    ));
+}
+
+#[test]
+fn not_toml() {
+    insta::assert_snapshot!(said("title = 'T\nlevel = must\n"));
+}
+
+#[test]
+fn nothing_at_all() {
+    insta::assert_snapshot!(said(""));
+}
+
+#[test]
+fn a_script_in_the_wrong_quotes() {
+    insta::assert_snapshot!(said(&HEADER.replace("'''\n", "\"\"\"\n< ACK\n\"\"\"\n")));
+}
+
+#[test]
+fn a_script_without_steps() {
+    insta::assert_snapshot!(script("\n   # nothing but a comment\n"));
+}
+
+#[test]
+fn a_script_that_cannot_fail() {
+    insta::assert_snapshot!(script("dut recv 1 x 64\n> SEND_ONLY psn=0 ack 64B\nwait 1s\n"));
+}
+
+#[test]
+fn packets_that_are_none() {
+    insta::assert_snapshot!(script(
+        "> SEND_ONLI psn=0\n> SEND_ONLY psm=0\n> ACK psn=0 va=mr\n> RDMA_WRITE_ONLY psn=0 va=mr rkey=mr\n\
+         < ACK psn=0 code=oops\n< raw 00ff\n> SEND_ONLY psn=0..3\n>\n<\n"
+    ));
+}
+
+#[test]
+fn regions_are_known_from_their_step_on() {
+    insta::assert_snapshot!(script(
+        "> RDMA_WRITE_ONLY psn=0 va=data rkey=data\ndut mr data 64 remote_write\n\
+         > RDMA_WRITE_ONLY psn=0 va=dat+0x40 rkey=data\n< ACK\n"
+    ));
+}
+
+#[test]
+fn alternatives_that_are_none() {
+    insta::assert_snapshot!(script("< one of\nsilence\n< one of within 1 2\n< one of\n    loose\n    ACK psn=x\n    nothing\n"));
+}
+
+#[test]
+fn steps_that_are_none() {
+    insta::assert_snapshot!(script(
+        "SEND_ONLY psn=0\nwiat 1s\nwait\nwait soon\nwait 700s\nprobe twice\nsilence 1ms 2ms\nsilence maybe\n\
+         < ACK within\n< ACK within 1ms please\n"
+    ));
+}
+
+#[test]
+fn orders_that_are_none() {
+    insta::assert_snapshot!(script(
+        "dut\ndut dance\ndut recv\ndut recv 4 y 64\ndut recv 0 x 64\ndut mr\ndut mr Big 64 none\ndut mr mr 64\n\
+         dut mr mr 64 remote_reed\ndut mr mr 0 none\ndut mr mr 64 none\ndut mr mr 64 none\ndut write mr\n\
+         dut write m 4B\ndut memory mr+60 8B\ndut memory mr+x 8B\ndut memory mr 8\ndut qp\ndut qp alive\n"
+    ));
+}
+
+#[test]
+fn completions_that_are_none() {
+    insta::assert_snapshot!(script(
+        "dut completions\ndut completions reef\ndut completions recv:0\ndut completions recv(len)\n\
+         dut completions recv(len=1 len=2)\ndut completions recv(color=red)\ndut completions recv(status=flushed)\n\
+         dut completions recv(len=1\ndut completions recv)\n"
+    ));
+}
+
+#[test]
+fn a_field_that_one_network_does_not_have() {
+    insta::assert_snapshot!(said(&format!(
+        "vary = {{ ip = ['v4', 'v6'] }}\n{HEADER}> SEND_ONLY psn=0 ip.options=01010101\n< ACK\n'''\n"
+    )));
+}
+
+#[test]
+fn columns_count_characters() {
+    let text = format!("{HEADER}# é\n>  SEND_ONLY psn=0 bytes=é\n< ACK\n'''\n");
+    let wrong = parse("broken.toml", "broken", &text).unwrap_err();
+    let file = &wrong.files()[0];
+    assert_eq!(file.position(&file.problems[0]), Some((7, 20)));
 }

@@ -4,3 +4,4 @@ mod broken;
 mod catalogue;
 mod fuzz;
 mod good;
+mod manual;
