@@ -1,6 +1,6 @@
 //! Every field of every layer by name: what the notation, a JSON dump and a field-by-field comparison walk over.
 //!
-//! The table stands in [`table`]. A field knows how to read and set itself and what its ordinary value is.
+//! [`FIELDS`] is the table. A field knows how to read and set itself and what its ordinary value is.
 
 mod number;
 mod table;

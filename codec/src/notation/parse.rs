@@ -232,19 +232,23 @@ impl Written {
     /// Gives `false` when the field, or another one for the same bits, is already in.
     fn add(&mut self, field: &Field) -> bool {
         const SYNDROME: [&str; 4] = ["credits", "timer", "code", "syndrome"];
-        let mut same = 0;
-        for (at, other) in FIELDS.iter().enumerate() {
-            let both = SYNDROME.contains(&field.name) && SYNDROME.contains(&other.name);
-            if both || field == other {
-                same |= 1u128 << at;
-            }
-        }
+        let same = if SYNDROME.contains(&field.name) {
+            SYNDROME.iter().filter_map(|name| Field::named(name)).map(Written::bit).sum()
+        } else {
+            Written::bit(field)
+        };
         let is_new = self.0 & same == 0;
         self.0 |= same;
         is_new
     }
 
     fn has(&self, field: &Field) -> bool {
-        FIELDS.iter().position(|other| other == field).is_some_and(|at| self.0 >> at & 1 == 1)
+        self.0 & Written::bit(field) != 0
+    }
+
+    /// The bit of a field: its place in the table.
+    fn bit(field: &Field) -> u128 {
+        let at = FIELDS.iter().position(|other| core::ptr::eq(other, field));
+        at.map_or(0, |at| 1 << at)
     }
 }
