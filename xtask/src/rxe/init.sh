@@ -1,6 +1,7 @@
 #!/usr/bin/busybox sh
 # First and only script of the guest: brings Linux's rxe device up and hands it to the agent.
-# The host says by the kernel command line which addresses to take: rocespec.ip4=, rocespec.ip6= (ADDRESS/BITS), rocespec.mtu=
+# The host says by the kernel command line which addresses to take: rocespec.ip4=, rocespec.ip6= (ADDRESS/BITS), rocespec.mtu=,
+# and which the tester has: rocespec.peer4=, rocespec.peer6=
 
 /usr/bin/busybox --install -s /usr/bin
 export PATH=/usr/bin:/usr/sbin
@@ -24,6 +25,8 @@ for word in $(cat /proc/cmdline); do
     rocespec.ip4=*) ip4=${word#*=} ;;
     rocespec.ip6=*) ip6=${word#*=} ;;
     rocespec.mtu=*) mtu=${word#*=} ;;
+    rocespec.peer4=*) peer4=${word#*=} ;;
+    rocespec.peer6=*) peer6=${word#*=} ;;
     esac
 done
 
@@ -49,6 +52,11 @@ ip link set eth0 mtu "$mtu" || fail "eth0 takes no MTU of $mtu"
 ip link set eth0 up || fail "eth0 does not come up"
 [ -z "$ip4" ] || ip addr add "$ip4" dev eth0 || fail "eth0 takes no address $ip4"
 [ -z "$ip6" ] || ip addr add "$ip6" dev eth0 || fail "eth0 takes no address $ip6"
+# Nobody answers a ping, but to send it the kernel learns the tester's MAC address. A queue pair's first way to RTR would
+# wait a second for that.
+for peer in $peer4 $peer6; do
+    ping -c 1 -W 1 "$peer" >/dev/null 2>&1 &
+done
 rdma link add rxe0 type rxe netdev eth0 || fail "no rxe device on eth0"
 
 # From here on the host wants to see the kernel's warnings, too.

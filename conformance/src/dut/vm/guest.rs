@@ -54,7 +54,9 @@ impl Guest {
 
     pub(super) fn command_line(&self) -> String {
         let End { ip4, ip6, .. } = &self.guest;
-        format!("{} rocespec.ip4={ip4} rocespec.ip6={ip6} rocespec.mtu={}", self.cmdline, self.mtu)
+        let (peer4, peer6) = (address(&self.tester.ip4), address(&self.tester.ip6));
+        let network = format!("rocespec.ip4={ip4} rocespec.ip6={ip6} rocespec.mtu={}", self.mtu);
+        format!("{} {network} rocespec.peer4={peer4} rocespec.peer6={peer6}", self.cmdline)
     }
 
     /// For messages.
@@ -64,7 +66,6 @@ impl Guest {
 
     pub(super) fn tester(&self) -> Result<Addresses, DutError> {
         let End { mac, ip4, ip6 } = &self.tester;
-        let address = |text: &str| text.split('/').next().unwrap_or_default().to_owned();
         let wrong =
             |what: &str| DutError::Unreachable(format!("{}: tester.{what} is no address", self.path().display()));
         Ok(Addresses {
@@ -77,6 +78,11 @@ impl Guest {
     fn path(&self) -> PathBuf {
         self.folder.join(MANIFEST)
     }
+}
+
+/// Without the bits of the network.
+fn address(text: &str) -> &str {
+    text.split('/').next().unwrap_or_default()
 }
 
 /// Finds a guest by its version, in `target/rxe` here or in a folder above, or by its folder.
@@ -143,7 +149,11 @@ mod tests {
         }
         let guest = find(name).unwrap();
         assert_eq!(guest.tester().unwrap().v4, Ipv4Addr::new(10, 0, 0, 1));
-        assert!(guest.command_line().ends_with("rocespec.ip4=10.0.0.2/24 rocespec.ip6=fd00::2/64 rocespec.mtu=4200"));
+        assert_eq!(
+            guest.command_line(),
+            "quiet rocespec.ip4=10.0.0.2/24 rocespec.ip6=fd00::2/64 rocespec.mtu=4200 \
+             rocespec.peer4=10.0.0.1 rocespec.peer6=fd00::1"
+        );
         fs::write(folder.path().join(MANIFEST), manifest.replace("/bin/sh", "/no/qemu")).unwrap();
         assert!(error(name).contains("QEMU is not at /no/qemu"));
         fs::write(folder.path().join(MANIFEST), "release = 6").unwrap();

@@ -81,10 +81,14 @@ fn boot(guest: &Guest, tester: &Addresses, origin: Instant) -> Result<(Machine, 
     let (control, control_of_qemu) = pair()?;
     let qemu = Qemu::start(guest, wire_of_qemu, control_of_qemu)
         .map_err(|error| unreachable(&format!("cannot run {}", guest.qemu.display()), &error))?;
-    let wire = Wire::new(wire, tester, origin).map_err(|error| unreachable("the wire", &error))?;
+    let mut wire = Wire::new(wire, tester, origin).map_err(|error| unreachable("the wire", &error))?;
     let mut control = ControlClient::new(control).map_err(|error| unreachable("the control stream", &error))?;
     match control.call(&Command::hello(), BOOT_LIMIT, &mut || qemu.death().is_none()) {
-        Ok(Reply::Device(device)) => Ok((Machine { qemu, wire, control }, device)),
+        Ok(Reply::Device(device)) => {
+            // What the guest sent while it came up is nobody's traffic.
+            wire.drain(&mut |_| {});
+            Ok((Machine { qemu, wire, control }, device))
+        }
         Ok(other) => Err(DutError::Unreachable(format!("the agent answers `hello` with {other:?}"))),
         Err(error) => {
             let how = qemu.death().unwrap_or_else(|| format!("{error}; {}", qemu.last_words()));

@@ -59,7 +59,7 @@ fn arp(packet: &[u8], tester: &Addresses) -> Option<Vec<u8>> {
     let ours = packet[..6] == ARP_FIXED && packet[6..8] == ARP_REQUEST && target_ip == tester.v4.octets();
     ours.then(|| {
         let mac = tester.mac.0;
-        [&sender_mac[..], &mac, &ARP, &ARP_FIXED, &ARP_REPLY, &mac, &tester.v4.octets(), sender_mac, sender_ip].concat()
+        [sender_mac, &mac, &ARP, &ARP_FIXED, &ARP_REPLY, &mac, &tester.v4.octets(), sender_mac, sender_ip].concat()
     })
 }
 
