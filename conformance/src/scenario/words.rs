@@ -143,7 +143,7 @@ pub(super) fn bytes(word: Piece<'_>) -> Result<Vec<u8>, Problem> {
 }
 
 fn hex(digits: &str) -> Option<Vec<u8>> {
-    if digits.is_empty() || digits.len() % 2 != 0 || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+    if digits.is_empty() || !digits.len().is_multiple_of(2) || !digits.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         return None;
     }
     (0..digits.len()).step_by(2).map(|at| u8::from_str_radix(digits.get(at..at + 2)?, 16).ok()).collect()

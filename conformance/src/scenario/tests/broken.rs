@@ -64,7 +64,9 @@ fn regions_are_known_from_their_step_on() {
 
 #[test]
 fn alternatives_that_are_none() {
-    insta::assert_snapshot!(script("< one of\nsilence\n< one of within 1 2\n< one of\n    loose\n    ACK psn=x\n    nothing\n"));
+    insta::assert_snapshot!(script(
+        "< one of\nsilence\n< one of within 1 2\n< one of\n    loose\n    ACK psn=x\n    nothing\n"
+    ));
 }
 
 #[test]
