@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -21,7 +21,10 @@ const WRITE_PATIENCE: Duration = Duration::from_secs(30);
 /// Serves testers, one after another, until one says `shutdown`.
 pub(crate) fn serve<B: Backend>(args: &Args, backend: &mut B) -> Result<(), String> {
     if let Some(address) = args.listen {
-        return listen(address, args.token.as_deref(), backend);
+        let listener = TcpListener::bind(address).map_err(|error| format!("{address}: {error}"))?;
+        // With port 0 the system chose one: whoever started us wants to know.
+        eprintln!("rocespec-agent: listening on {}", listener.local_addr().unwrap_or(address));
+        return listen(&listener, args.token.as_deref(), backend);
     }
     let path = match (&args.serial, &args.virtio) {
         (Some(path), _) => path.clone(),
@@ -31,10 +34,7 @@ pub(crate) fn serve<B: Backend>(args: &Args, backend: &mut B) -> Result<(), Stri
     serial(&path, args.token.as_deref(), backend)
 }
 
-fn listen<B: Backend>(address: SocketAddr, token: Option<&str>, backend: &mut B) -> Result<(), String> {
-    let listener = TcpListener::bind(address).map_err(|error| format!("{address}: {error}"))?;
-    // With port 0 the system chose one: whoever started us wants to know.
-    eprintln!("rocespec-agent: listening on {}", listener.local_addr().unwrap_or(address));
+fn listen<B: Backend>(listener: &TcpListener, token: Option<&str>, backend: &mut B) -> Result<(), String> {
     loop {
         let (mut stream, peer) = match listener.accept() {
             Ok(accepted) => accepted,
@@ -139,4 +139,52 @@ fn keep_alive(stream: &std::net::TcpStream) {
     set(libc::IPPROTO_TCP, libc::TCP_KEEPIDLE, 30);
     set(libc::IPPROTO_TCP, libc::TCP_KEEPINTVL, 10);
     set(libc::IPPROTO_TCP, libc::TCP_KEEPCNT, 3);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fake::Fake;
+    use std::io::{BufRead, BufReader};
+    use std::net::{SocketAddr, TcpStream};
+
+    const HELLO: &str = "{\"id\":1,\"cmd\":\"hello\",\"version\":1,\"token\":\"secret\"}\n";
+
+    /// Sends these bytes and reads so many lines.
+    fn exchange(address: SocketAddr, bytes: &str, lines: usize) -> Vec<String> {
+        let mut stream = TcpStream::connect(address).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream.write_all(bytes.as_bytes()).unwrap();
+        BufReader::new(stream).lines().take(lines).map(Result::unwrap).collect()
+    }
+
+    #[test]
+    fn testers_come_one_after_another_and_leave_nothing_behind() {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let agent = std::thread::spawn(move || {
+            let mut fake = Fake::default();
+            listen(&listener, Some("secret"), &mut fake).unwrap();
+            fake.alive.get()
+        });
+        let create = "{\"id\":2,\"cmd\":\"create_qp\",\"kind\":\"rc\"}\n";
+        // One that leaves in the middle of a line, one that only looks in, one without the token, one that is right.
+        assert_eq!(exchange(address, &format!("{HELLO}{create}{{\"id\":3"), 2).len(), 2);
+        assert_eq!(exchange(address, "", 0).len(), 0);
+        let refused = exchange(address, "{\"id\":1,\"cmd\":\"shutdown\"}\n", 9);
+        assert!(refused.len() == 1 && refused[0].contains("unauthorized"), "{refused:?}");
+        let answers = exchange(address, &format!("{HELLO}{create}{{\"id\":3,\"cmd\":\"shutdown\"}}\n"), 9);
+        assert_eq!(answers.len(), 3);
+        assert_eq!(agent.join().unwrap(), 0);
+    }
+
+    #[test]
+    fn a_virtio_port_is_found_by_its_name() {
+        let class = tempfile::tempdir().unwrap();
+        for (port, name) in [("vport1p0", "other"), ("vport1p1", "control")] {
+            fs::create_dir(class.path().join(port)).unwrap();
+            fs::write(class.path().join(port).join("name"), format!("{name}\n")).unwrap();
+        }
+        assert_eq!(find_virtio_port(class.path(), "control"), Ok(PathBuf::from("/dev/vport1p1")));
+    }
 }

@@ -294,3 +294,19 @@ fn a_hundred_megabytes_without_newline_are_one_error() {
     assert_eq!(answers[1], Response { id: 2, result: Status::Ok(Reply::Done {}) });
     assert_eq!(answers.len(), 2);
 }
+
+#[test]
+fn the_protocols_page_names_every_command_and_its_examples_are_right() {
+    let page = include_str!("../../../docs/control-protocol.md");
+    for name in Command::NAMES {
+        assert!(page.contains(&format!("| `{name}` |")), "{name} is missing");
+    }
+    let examples = page.split("```json").nth(1).unwrap().split("```").next().unwrap();
+    for (number, line) in examples.trim().lines().enumerate() {
+        if number % 2 == 0 {
+            Request::parse(line.as_bytes()).unwrap();
+        } else {
+            serde_json::from_str::<Response>(line).unwrap();
+        }
+    }
+}

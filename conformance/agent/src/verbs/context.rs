@@ -150,8 +150,9 @@ fn open_by_name(wanted: &str) -> Result<*mut ibv::ibv_context, String> {
         let error = std::io::Error::last_os_error();
         return Err(match error.raw_os_error() {
             Some(libc::EOPNOTSUPP) => {
-                "libibverbs.so.1 cannot be loaded; on Debian: apt-get install libibverbs1 ibverbs-providers".to_owned()
+                "libibverbs.so.1 cannot be loaded (Debian: apt-get install libibverbs1 ibverbs-providers)".to_owned()
             }
+            Some(libc::ENOSYS) => "this kernel has no RDMA: is ib_uverbs loaded?".to_owned(),
             _ => format!("ibv_get_device_list: {error}"),
         });
     }
