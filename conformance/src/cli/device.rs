@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 
-use crate::dut::{Dut, Emulator};
+use crate::dut::{Dut, Emulator, Vm};
 use crate::profile::Profile;
 
 /// Profiles that come with the tool.
@@ -44,6 +44,7 @@ impl Choice {
         let (kind, rest) = self.dut.split_once(':').unwrap_or((&self.dut, ""));
         match kind {
             "emulator" => Ok(Box::new(Emulator::named(rest, self.profile("emulator")?)?)),
+            "rxe" => Ok(Box::new(Vm::start(if rest.is_empty() { "6.1" } else { rest }, self.profile("rxe-6.1")?)?)),
             _ => bail!("there is no device {:?}: take emulator, emulator:DEFECT or rxe:VERSION", self.dut),
         }
     }

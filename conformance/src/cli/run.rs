@@ -71,7 +71,7 @@ pub(super) fn run(args: &Args) -> Outcome {
         let line = terminal::case(&done.case, &style);
         bar.suspend(|| {
             let mut out = std::io::stdout().lock();
-            if let Err(error) = writeln!(out, "{}", line.trim_end()) {
+            if let Err(error) = write!(out, "{line}") {
                 failure.get_or_insert(error.into());
             }
         });
@@ -85,8 +85,7 @@ pub(super) fn run(args: &Args) -> Outcome {
         return Err(error);
     }
     let mut out = std::io::stdout().lock();
-    write!(out, "{}", terminal::summary(&result, &style))?;
-    writeln!(out, "report: {}", args.report.display())?;
+    write!(out, "{}", terminal::summary_with_report(&result, Some(&args.report), &style))?;
     Ok(result.exit_code(args.strict))
 }
 

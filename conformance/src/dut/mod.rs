@@ -1,9 +1,17 @@
 //! Devices under test: what the runner needs of one, and the kinds that there are.
 
+mod control_client;
+mod emulator;
+mod stream;
+mod vm;
+
 use rocespec_control::{Command, Device, Failure, Reply};
 use rocespec_model::Time;
 
 use crate::profile::Profile;
+
+pub use emulator::{Emulator, NoSuchBehaviour};
+pub use vm::Vm;
 
 /// A device under test: a wire to it and a voice to its own software.
 pub trait Dut {

@@ -16,6 +16,7 @@ use super::execute::Executed;
 use super::judge::Ending;
 use super::record::Recorder;
 use crate::dut::{Dut, DutError};
+use crate::ledger::Ledger;
 use crate::oracle::{self, Breach, Ends};
 use crate::scenario::{Action, PacketText, Scenario, Step};
 
@@ -57,7 +58,6 @@ pub(super) struct Bench<'d> {
     acknowledged: Psn,
     /// Last MSN that it showed.
     msn: Msn,
-    start: Time,
 }
 
 impl<'d> Bench<'d> {
@@ -68,7 +68,6 @@ impl<'d> Bench<'d> {
         recorder: Recorder,
         past: &'d BTreeSet<Qpn>,
     ) -> Bench<'d> {
-        let start = dut.now();
         Bench {
             dut,
             scenario,
@@ -80,7 +79,6 @@ impl<'d> Bench<'d> {
             findings: Vec::new(),
             loose: None,
             msn: Msn::default(),
-            start,
         }
     }
 
@@ -208,10 +206,15 @@ impl<'d> Bench<'d> {
     }
 
     /// A step was not met: the scenario's own rule is broken.
-    fn found(&mut self, line: u32, arrival: Option<&Arrival>, expected: String, seen: String, why: String) -> Stop {
+    ///
+    /// `how` says where expected and seen differ; it may be empty.
+    fn found(&mut self, line: u32, arrival: Option<&Arrival>, expected: String, seen: String, how: &str) -> Stop {
+        let rule = self.scenario.rules.first().cloned().unwrap_or_default();
+        let statement = Ledger::embedded().get(&rule).map_or("", |rule| &rule.statement);
+        let why = [how, statement].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(". ");
         let time = arrival.map_or_else(|| self.dut.now(), |arrival| arrival.time);
         self.findings.push(Finding {
-            rule: self.scenario.rules.first().cloned().unwrap_or_default(),
+            rule,
             level: self.scenario.level,
             line: Some(line),
             frame: arrival.map(|arrival| arrival.number),
@@ -233,10 +236,6 @@ impl<'d> Bench<'d> {
                 self.acknowledged = packet.bth.psn.minus(1);
             }
         }
-    }
-
-    fn elapsed(&self) -> Duration {
-        self.dut.now() - self.start
     }
 }
 

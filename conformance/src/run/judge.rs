@@ -61,7 +61,7 @@ fn concerns(deviation: &Deviation, planned: &Planned<'_>) -> bool {
 }
 
 fn reason(finding: &Finding) -> String {
-    format!("{}: expected {}, seen {}", finding.rule, finding.expected, finding.seen)
+    format!("expected {}, seen {}", finding.expected, finding.seen)
 }
 
 fn first_line(text: &str) -> String {

@@ -22,7 +22,7 @@ impl Bench<'_> {
                     Compared::Skipped => continue,
                     Compared::Wrong(seen, why) => {
                         let expected = wanted(any_of);
-                        return Err(self.found(line, Some(&arrival), expected, seen, why));
+                        return Err(self.found(line, Some(&arrival), expected, seen, &why));
                     }
                 }
             }
@@ -37,7 +37,7 @@ impl Bench<'_> {
         }
         self.is_alive()?;
         let seen = format!("nothing within {}", duration(limit));
-        Err(self.found(line, None, wanted(any_of), seen, "the device answers, but not on the wire".to_owned()))
+        Err(self.found(line, None, wanted(any_of), seen, ""))
     }
 
     /// The device must send nothing to this queue pair.
@@ -46,8 +46,7 @@ impl Bench<'_> {
         loop {
             if let Some(arrival) = self.inbox.pop_front() {
                 let seen = with_packet(&arrival, |packet| self.show(packet));
-                let why = "the device must not answer here".to_owned();
-                return Err(self.found(line, Some(&arrival), "silence".to_owned(), seen, why));
+                return Err(self.found(line, Some(&arrival), "silence".to_owned(), seen, ""));
             }
             if self.dut.now() >= end {
                 return Ok(());
@@ -121,8 +120,7 @@ impl Bench<'_> {
             return Ok(Compared::Skipped);
         }
         reasons.dedup();
-        let why = if reasons.is_empty() { "nothing was expected".to_owned() } else { reasons.join("; or ") };
-        Ok(Compared::Wrong(self.show(&packet), why))
+        Ok(Compared::Wrong(self.show(&packet), reasons.join("; or ")))
     }
 }
 
