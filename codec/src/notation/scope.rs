@@ -51,7 +51,7 @@ impl Default for Scope<'_> {
                 tags: ArrayVec::new(),
                 ethertype: 0,
             },
-            net: NetKind::V4.ordinary(),
+            net: NetKind::V4.default(),
             udp: Some(UDP),
             bth: Bth::new(Opcode::RC_SEND_ONLY),
             ext: Extensions::default(),
@@ -94,8 +94,21 @@ impl NetKind {
         }
     }
 
-    /// The header of a packet that goes another way than the base does.
-    fn ordinary(self) -> Net<'static> {
+    /// The header of a packet of another kind than the base: between the same addresses where both kinds have them.
+    fn ordinary(self, base: &Net<'_>) -> Net<'static> {
+        let (src, dst) = (base.src_gid(), base.dst_gid());
+        let v4 = src.to_ipv4_mapped().zip(dst.to_ipv4_mapped());
+        let mut net = self.default();
+        match (&mut net, v4) {
+            (Net::V4(ip), Some((src, dst))) => (ip.src, ip.dst) = (src, dst),
+            (Net::V6(ip), None) | (Net::Grh(ip), _) => (ip.src, ip.dst) = (src, dst),
+            _ => {}
+        }
+        net
+    }
+
+    /// The header of a packet of this kind between the default addresses.
+    fn default(self) -> Net<'static> {
         let v6 = |next_header, src, dst| Ipv6 {
             version: 6,
             traffic_class: 0,
@@ -148,7 +161,7 @@ impl Scope<'_> {
         let mut base: Roce<'b> = self.base.clone();
         base.bth.opcode = opcode;
         if NetKind::of(&base.net) != kind {
-            base.net = kind.ordinary();
+            base.net = kind.ordinary(&self.base.net);
         }
         base.udp = (kind != NetKind::V1).then_some(base.udp.unwrap_or(UDP));
         if untagged {

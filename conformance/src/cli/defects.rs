@@ -70,8 +70,12 @@ fn notice(args: &Args) -> Outcome {
         writeln!(out, "{}", describe(row))?;
     }
     let defects = rows.iter().filter(|row| row.rule.is_some()).count();
-    let caught = rows.iter().filter(|row| row.rule.is_some() && row.is_right()).count();
+    let caught = rows.iter().filter(|row| row.rule.is_some() && !row.by.is_empty()).count();
     writeln!(out, "\n{caught} of {defects} defects are caught by a scenario about their rule.")?;
+    match rows.iter().filter(|row| row.is_open() && row.by.is_empty()).count() {
+        0 => {}
+        open => writeln!(out, "{open} break a rule that the ledger does not call tested: open.")?,
+    }
     let policies = rows.len() - defects;
     let quiet = rows.iter().filter(|row| row.rule.is_none() && row.is_right()).count();
     writeln!(out, "{quiet} of {policies} policies raise no alarm.")?;
@@ -82,6 +86,7 @@ fn describe(row: &Noticed) -> String {
     let name = row.behaviour;
     match (row.rule, row.by.first(), row.elsewhere.first()) {
         (Some(rule), Some(case), _) => format!("caught  {name}  by {case} ({rule}; {} cases)", row.by.len()),
+        (Some(rule), None, _) if row.is_open() => format!("open    {name}  {rule} is not tested yet"),
         (Some(rule), None, Some(case)) => format!("MISSED  {name}  {rule} is not blamed, but {case} fails"),
         (Some(rule), None, None) => format!("MISSED  {name}  no case fails ({rule})"),
         (None, _, None) => format!("quiet   {name}  a policy that the standard allows"),

@@ -144,3 +144,16 @@ pub fn lint(packet: &Roce<'_>, ends: &Ends) -> Vec<Breach> {
     }
     breaches
 }
+
+/// Packets of a connection leave from one UDP source port, so that a network which spreads flows keeps them in order.
+pub fn source_port(first: Option<u16>, seen: Option<u16>) -> Option<Breach> {
+    let (first, seen) = (first?, seen?);
+    // rule: frame.responder.source-port
+    (first != seen).then(|| Breach {
+        rule: "frame.responder.source-port",
+        level: Level::Should,
+        expected: format!("udp.sport={first}"),
+        seen: format!("udp.sport={seen}"),
+        why: "packets that must stay in order should have one UDP source port",
+    })
+}

@@ -4,7 +4,7 @@
 
 mod lint;
 
-pub use lint::{Ends, lint, undecodable};
+pub use lint::{Ends, lint, source_port, undecodable};
 
 use rocespec_reports::outcome::Level;
 

@@ -7,7 +7,9 @@ use std::collections::{BTreeSet, VecDeque};
 use std::time::Duration;
 
 use rocespec_codec::notation::{self, Line};
-use rocespec_codec::{Frame, Layer, Msn, PKey, Psn, Qpn, Roce, SyndromeClass, decode, encode, encoded_len};
+use rocespec_codec::{
+    Frame, Header, Layer, Msn, Opcode, PKey, Psn, Qpn, Roce, SyndromeClass, Transport, decode, encode, encoded_len,
+};
 use rocespec_model::Time;
 use rocespec_reports::outcome::{Actor, Finding};
 
@@ -44,6 +46,14 @@ struct Arrival {
     bytes: Vec<u8>,
 }
 
+/// A request as it was sent.
+struct Request {
+    psn: Psn,
+    opcode: Opcode,
+    bytes: Vec<u8>,
+    line: u32,
+}
+
 /// One case in progress.
 pub(super) struct Bench<'d> {
     dut: &'d mut dyn Dut,
@@ -54,10 +64,18 @@ pub(super) struct Bench<'d> {
     inbox: VecDeque<Arrival>,
     findings: Vec<Finding>,
     loose: Option<String>,
-    /// Last PSN that the device acknowledged.
+    /// The rule that the step at hand names.
+    rule: Option<&'d str>,
+    /// Requests sent, for those that are to be sent again.
+    requests: Vec<Request>,
+    /// Last PSN that an ACK named: a SEND or a WRITE had it.
     acknowledged: Psn,
-    /// Last MSN that it showed.
+    /// Last PSN that is known to be completed, of any request.
+    completed: Psn,
+    /// Last MSN that the device showed.
     msn: Msn,
+    /// UDP source port of the device's first packet.
+    source_port: Option<u16>,
 }
 
 impl<'d> Bench<'d> {
@@ -71,7 +89,11 @@ impl<'d> Bench<'d> {
         Bench {
             dut,
             scenario,
+            rule: None,
+            requests: Vec::new(),
             acknowledged: connection.origin().minus(1),
+            completed: connection.origin().minus(1),
+            source_port: None,
             connection,
             recorder,
             past,
@@ -86,8 +108,10 @@ impl<'d> Bench<'d> {
     pub(super) fn play(&mut self) -> Result<(), Stop> {
         let scenario = self.scenario;
         for step in &scenario.steps {
+            self.rule = step.rule.as_deref();
             self.step(step)?;
         }
+        self.rule = None;
         self.leftovers()
     }
 
@@ -125,11 +149,17 @@ impl<'d> Bench<'d> {
             Line::Roce(packet) => {
                 let mut bytes = vec![0; encoded_len(&packet)];
                 encode(&packet, &mut bytes).expect("the buffer has the packet's length");
+                let (psn, opcode) = (packet.bth.psn, packet.bth.opcode);
+                self.requests.push(Request { psn, opcode, bytes: bytes.clone(), line });
                 (bytes, notation::print(&packet, &scope).elided().to_string())
             }
         };
-        self.recorder.frame(self.dut.now(), Actor::Tester, &bytes, shown, Some(line));
-        Ok(self.dut.transmit(&bytes)?)
+        self.transmit(&bytes, shown, line)
+    }
+
+    fn transmit(&mut self, bytes: &[u8], shown: String, line: u32) -> Result<(), Stop> {
+        self.recorder.frame(self.dut.now(), Actor::Tester, bytes, shown, Some(line));
+        Ok(self.dut.transmit(bytes)?)
     }
 
     /// A scenario that cannot be played on this device.
@@ -167,7 +197,13 @@ impl<'d> Bench<'d> {
                 (self.show(&packet), Vec::new(), false)
             }
             Ok(Frame::Roce(packet)) => {
-                (self.show(&packet), oracle::lint(&packet, &ends), packet.bth.dest_qp == ends.tester_qpn)
+                let mut breaches = oracle::lint(&packet, &ends);
+                let port = packet.udp.map(|udp| udp.sport);
+                breaches.extend(oracle::source_port(self.source_port, port));
+                self.source_port = self.source_port.or(port);
+                // A congestion notification stands outside of the exchange.
+                let answer = packet.bth.opcode.transport() != Transport::Cnp;
+                (self.show(&packet), breaches, answer && packet.bth.dest_qp == ends.tester_qpn)
             }
             Ok(_) => (format!("not RoCE, {} bytes", bytes.len()), Vec::new(), false),
             Err(error) => {
@@ -209,7 +245,8 @@ impl<'d> Bench<'d> {
     ///
     /// `how` says where expected and seen differ; it may be empty.
     fn found(&mut self, line: u32, arrival: Option<&Arrival>, expected: String, seen: String, how: &str) -> Stop {
-        let rule = self.scenario.rules.first().cloned().unwrap_or_default();
+        let first = self.scenario.rules.first().map(String::as_str);
+        let rule = self.rule.or(first).unwrap_or_default().to_owned();
         let statement = Ledger::embedded().get(&rule).map_or("", |rule| &rule.statement);
         let why = [how, statement].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(". ");
         let time = arrival.map_or_else(|| self.dut.now(), |arrival| arrival.time);
@@ -229,14 +266,22 @@ impl<'d> Bench<'d> {
     /// Remembers what the device has acknowledged, for the next probe.
     fn note(&mut self, packet: &Roce<'_>) {
         let Some(info) = packet.bth.opcode.info().filter(|info| info.is_response()) else { return };
-        self.acknowledged = packet.bth.psn;
-        if info.has(rocespec_codec::Header::Aeth) {
+        let mut completed = packet.bth.psn;
+        if info.has(Header::Aeth) {
             self.msn = packet.ext.aeth.msn;
             if !matches!(packet.ext.aeth.syndrome.class(), SyndromeClass::Ack(_)) {
-                self.acknowledged = packet.bth.psn.minus(1);
+                completed = completed.minus(1);
+            } else if packet.bth.opcode == Opcode::RC_ACKNOWLEDGE {
+                self.acknowledged = later(self.acknowledged, completed);
             }
         }
+        self.completed = later(self.completed, completed);
     }
+}
+
+/// The one of two PSNs that lies further on.
+fn later(one: Psn, other: Psn) -> Psn {
+    if other.since(one) > 0 { other } else { one }
 }
 
 /// A duration as a person writes it.

@@ -195,7 +195,7 @@ fn ladder(setup: &Setup, tester: TesterEnd, gid_index: u8, tester_gid: Ipv6Addr)
     [
         QpAttributes {
             state: Some(QpState::Init),
-            pkey_index: Some(0),
+            pkey_index: Some(setup.pkey_index),
             access: Some(setup.access.clone()),
             ..QpAttributes::default()
         },
@@ -208,8 +208,8 @@ fn ladder(setup: &Setup, tester: TesterEnd, gid_index: u8, tester_gid: Ipv6Addr)
             max_dest_rd_atomic: Some(setup.max_dest_rd_atomic),
             gid_index: Some(gid_index),
             remote_gid: Some(tester_gid),
-            hop_limit: Some(64),
-            traffic_class: Some(0),
+            hop_limit: Some(setup.hop_limit),
+            traffic_class: Some(setup.traffic_class),
             flow_label: Some(0),
             service_level: Some(0),
             ..QpAttributes::default()

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::{Options, plan, run};
 use crate::dut::Emulator;
+use crate::ledger::{Ledger, State};
 use crate::profile::Profile;
 use crate::scenario::Scenario;
 
@@ -26,12 +27,19 @@ pub struct Noticed {
 }
 
 impl Noticed {
-    /// True when a case that is about the rule fails on the defect; for a policy, when no case fails.
+    /// True when a case that is about the rule fails on the defect; for a policy, when no case fails. A rule that the
+    /// ledger does not call tested asks for nothing.
     pub fn is_right(&self) -> bool {
         match self.rule {
-            Some(_) => !self.by.is_empty(),
+            Some(_) => self.is_open() || !self.by.is_empty(),
             None => self.elsewhere.is_empty(),
         }
+    }
+
+    /// True when the ledger says that nothing tests the rule yet.
+    pub fn is_open(&self) -> bool {
+        let state = |rule: &str| Ledger::embedded().get(rule).map(|rule| rule.state);
+        self.rule.is_some_and(|rule| state(rule).is_some_and(|state| state != State::Tested))
     }
 }
 
@@ -75,7 +83,12 @@ fn look(
             case.rules.iter().any(|cited| cited == rule) || case.findings.iter().any(|finding| finding.rule == rule)
         })
     };
-    let failed = result.cases.iter().filter(|case| matches!(case.verdict, Verdict::Fail | Verdict::Crash));
+    // A policy is quiet when nothing fails; a defect against a recommendation shows as LOOSE.
+    let noticed = |verdict| match defect {
+        Some(_) => matches!(verdict, Verdict::Fail | Verdict::Crash | Verdict::Loose),
+        None => matches!(verdict, Verdict::Fail | Verdict::Crash),
+    };
+    let failed = result.cases.iter().filter(|case| noticed(case.verdict));
     let (by, elsewhere): (Vec<&Case>, Vec<&Case>) = failed.partition(concerns);
     let ids = |cases: Vec<&Case>| cases.into_iter().map(Case::id).collect();
     Noticed { behaviour, rule, by: ids(by), elsewhere: ids(elsewhere) }

@@ -8,14 +8,14 @@ use toml::de::{DeTable, DeValue};
 
 use super::diagnostics::{Diagnostics, Problem, position};
 use super::header::{Axis, Network, Scenario, Setup};
-use super::parse::script;
+use super::parse::{Context, script};
 use super::verb::RIGHTS;
 use super::words::{Piece, one_of, suggestion};
 use crate::ledger::Ledger;
 
 /// Capabilities that a scenario may need.
 pub const CAPABILITIES: &[&str] =
-    &["rc", "uc", "ud", "xrc", "atomic", "rocev1", "vlan", "rnr", "go-back-n", "flush", "atomic_write"];
+    &["rc", "uc", "ud", "xrc", "atomic", "rocev1", "vlan", "rnr", "go-back-n", "flush", "atomic_write", "pkey-table"];
 
 const KEYS: &[&str] = &["title", "about", "rules", "level", "needs", "setup", "vary", "script"];
 const LEVELS: &[(&str, Level)] =
@@ -217,7 +217,17 @@ impl<'t> Reader<'t> {
     }
 
     fn setup(&mut self, value: &Spanned<DeValue<'_>>, setup: &mut Setup) {
-        const KEYS: &[&str] = &["start_psn", "ip", "mtu", "access", "min_rnr_timer", "max_dest_rd_atomic"];
+        const KEYS: &[&str] = &[
+            "start_psn",
+            "ip",
+            "mtu",
+            "access",
+            "min_rnr_timer",
+            "max_dest_rd_atomic",
+            "pkey_index",
+            "traffic_class",
+            "hop_limit",
+        ];
         for (key, span, value) in self.table(value) {
             match key {
                 "start_psn" => setup.start_psn = self.start_psn(value).unwrap_or_default(),
@@ -239,6 +249,11 @@ impl<'t> Reader<'t> {
                 "max_dest_rd_atomic" => {
                     setup.max_dest_rd_atomic = self.number(value, "this depth", 0..=255).unwrap_or_default() as u8;
                 }
+                "pkey_index" => setup.pkey_index = self.number(value, "this index", 0..=0xffff).unwrap_or(0) as u16,
+                "traffic_class" => {
+                    setup.traffic_class = self.number(value, "a traffic class", 0..=255).unwrap_or(0) as u8;
+                }
+                "hop_limit" => setup.hop_limit = self.number(value, "a hop limit", 1..=255).unwrap_or(64) as u8,
                 unknown => self.unknown_key(unknown, span, KEYS),
             }
         }
@@ -292,7 +307,8 @@ impl<'t> Reader<'t> {
         let mut networks: Vec<Network> = scenario.variants(true).iter().map(|variant| variant.setup.ip).collect();
         networks.sort_by_key(|network| *network as u8);
         networks.dedup();
-        scenario.steps = script(piece, self.text, &networks, &mut problems);
+        let context = Context { file: self.text, networks: &networks, rules: &scenario.rules };
+        scenario.steps = script(piece, &context, &mut problems);
         for problem in &mut problems {
             if problem.span.as_ref().is_some_and(|span| *span == piece.span()) {
                 problem.span = Some(value.span().start..value.span().start + 3);

@@ -101,6 +101,12 @@ pub struct Setup {
     pub min_rnr_timer: u8,
     /// READs and ATOMICs that the device serves at once.
     pub max_dest_rd_atomic: u8,
+    /// Index of the device's P_Key.
+    pub pkey_index: u16,
+    /// Traffic class that the device has to send with: DSCP and ECN.
+    pub traffic_class: u8,
+    /// Hop limit or TTL that the device has to send with.
+    pub hop_limit: u8,
 }
 
 impl Default for Setup {
@@ -112,6 +118,9 @@ impl Default for Setup {
             access: vec![Access::RemoteWrite, Access::RemoteRead, Access::RemoteAtomic],
             min_rnr_timer: 12,
             max_dest_rd_atomic: 4,
+            pkey_index: 0,
+            traffic_class: 0,
+            hop_limit: 64,
         }
     }
 }

@@ -12,10 +12,21 @@ use super::words::{Piece, duration, suggestion};
 /// Words that begin a step.
 const STEPS: &[&str] = &[">", "<", "silence", "probe", "wait", "dut"];
 
-/// Reads a whole script. `file` is the text of the file in which it stands.
-pub(super) fn script(script: Piece<'_>, file: &str, networks: &[Network], problems: &mut Vec<Problem>) -> Vec<Step> {
-    let lines = Lines::new(file);
-    let mut reader = Reader { steps: Vec::new(), regions: Regions::default(), networks, problems, lines };
+/// What a script is read for.
+pub(super) struct Context<'a> {
+    /// Text of the file in which it stands.
+    pub(super) file: &'a str,
+    /// Networks that the scenario may run on.
+    pub(super) networks: &'a [Network],
+    /// Rules that the scenario is about.
+    pub(super) rules: &'a [String],
+}
+
+/// Reads a whole script.
+pub(super) fn script(script: Piece<'_>, context: &Context<'_>, problems: &mut Vec<Problem>) -> Vec<Step> {
+    let lines = Lines::new(context.file);
+    let &Context { networks, rules, .. } = context;
+    let mut reader = Reader { steps: Vec::new(), regions: Regions::default(), networks, rules, problems, lines };
     let mut at = 0;
     for line in script.text.split_inclusive('\n') {
         reader.line(script.part(at..at + line.len()));
@@ -28,6 +39,7 @@ struct Reader<'a, 'f> {
     steps: Vec<Read>,
     regions: Regions,
     networks: &'a [Network],
+    rules: &'a [String],
     problems: &'a mut Vec<Problem>,
     lines: Lines<'f>,
 }
@@ -92,14 +104,31 @@ impl Reader<'_, '_> {
             return;
         }
         self.close();
+        let (rest, rule) = match self.rule(rest) {
+            Ok(read) => read,
+            Err(problem) => return self.problems.push(problem),
+        };
         match self.action(keyword, rest) {
             Ok((action, no_probe, one_of)) => {
                 let open = one_of.then(|| (indent, step.span()));
-                let step = Step { line, text: step.text.to_owned(), action };
+                let step = Step { line, text: step.text.to_owned(), action, rule };
                 self.steps.push(Read { step, no_probe, open });
             }
             Err(problem) => self.problems.push(problem),
         }
+    }
+
+    /// Takes `@RULE` off the end of a step.
+    fn rule<'t>(&self, step: Piece<'t>) -> Result<(Piece<'t>, Option<String>), Problem> {
+        let words = step.words();
+        let Some(last) = words.last().filter(|last| last.text.starts_with('@')) else { return Ok((step, None)) };
+        let name = &last.text[1..];
+        if !self.rules.iter().any(|rule| rule == name) {
+            let known: Vec<&str> = self.rules.iter().map(String::as_str).collect();
+            let problem = last.wrong(format!("`{name}` is not among the rules of this scenario"));
+            return Err(problem.label(suggestion(name, &known)));
+        }
+        Ok((step.part(0..last.at - step.at).trim(), Some(name.to_owned())))
     }
 
     /// Ends a `< one of`.
@@ -184,7 +213,8 @@ impl Reader<'_, '_> {
         while let Some(Read { step, no_probe, .. }) = read.next() {
             let wants_probe = matches!(step.action, Action::Silence { .. }) && !no_probe;
             let follows = read.peek().is_some_and(|next| next.step.action == Action::Probe);
-            let probe = Step { line: step.line, text: "probe".to_owned(), action: Action::Probe };
+            let (line, rule) = (step.line, step.rule.clone());
+            let probe = Step { line, text: "probe".to_owned(), action: Action::Probe, rule };
             steps.push(step);
             if wants_probe && !follows {
                 steps.push(probe);

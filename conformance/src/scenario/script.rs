@@ -14,6 +14,8 @@ pub struct Step {
     pub text: String,
     /// What it does.
     pub action: Action,
+    /// The rule that is broken when it is not met, `@RULE`; `None` = the first rule of the scenario.
+    pub rule: Option<String>,
 }
 
 /// What a step does.

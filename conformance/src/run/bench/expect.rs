@@ -9,17 +9,25 @@ use rocespec_control::Command;
 use super::{Arrival, Bench, LINE_BUFFER, Stop, duration};
 use crate::scenario::Alternative;
 
+/// How often one step lets the device put a request off.
+const MOST_RETRIES: usize = 7;
+
 impl Bench<'_> {
     /// The next packet must be one of these.
     pub(super) fn expect(&mut self, any_of: &[Alternative], within: Option<Duration>, line: u32) -> Result<(), Stop> {
         let timing = self.dut.profile().timing;
         let limit = within.map_or(timing.response, |within| within + timing.slack);
-        let deadline = self.dut.now() + limit;
+        let mut deadline = self.dut.now() + limit;
+        let mut retries = 0;
         loop {
             if let Some(arrival) = self.inbox.pop_front() {
                 match self.compare(&arrival, any_of, line)? {
                     Compared::Taken => return Ok(()),
                     Compared::Skipped => continue,
+                    Compared::Wrong(..) if retries < MOST_RETRIES && self.try_later(&arrival)? => {
+                        retries += 1;
+                        deadline = self.dut.now() + limit;
+                    }
                     Compared::Wrong(seen, why) => {
                         let expected = wanted(any_of);
                         return Err(self.found(line, Some(&arrival), expected, seen, &why));
@@ -58,10 +66,10 @@ impl Bench<'_> {
     /// Repeats what was acknowledged last and wants the same numbers back: the device lives and nothing has moved.
     pub(super) fn probe(&mut self, line: u32) -> Result<(), Stop> {
         let origin = self.connection.origin();
-        let psn = self.acknowledged.since(origin);
-        let msn = self.msn;
+        let (psn, completed) = (self.acknowledged.since(origin), self.completed.since(origin));
         self.send_text(&format!("SEND_ONLY psn={psn} ack"), line)?;
-        let answer = format!("ACK psn={psn} msn={msn}");
+        // A duplicate is acknowledged with any PSN from its own to the last completed one.
+        let answer = format!("ACK psn={psn}..{completed} msn={}", self.msn);
         let packet = Some(crate::scenario::PacketText { text: answer, column: 1 });
         self.expect(&[Alternative { packet, loose: false, line }], None, line)
     }
@@ -80,6 +88,24 @@ impl Bench<'_> {
             }
         }
         Ok(())
+    }
+
+    /// A device may put off a request that takes no receive, by an RNR NAK (one with on-demand paging does). Then the
+    /// request and what follows it are sent again after the time that it asks for. Gives false for anything else.
+    fn try_later(&mut self, arrival: &Arrival) -> Result<bool, Stop> {
+        let (psn, class) = with_packet(arrival, |packet| (packet.bth.psn, packet.ext.aeth.syndrome.class()));
+        let SyndromeClass::RnrNak(timer) = class else { return Ok(false) };
+        let takes_none = |opcode: Opcode| opcode.info().is_some_and(|info| !info.takes_receive());
+        let Some(first) = self.requests.iter().rposition(|request| request.psn == psn && takes_none(request.opcode))
+        else {
+            return Ok(false);
+        };
+        self.wait(timer.duration())?;
+        for index in first..self.requests.len() {
+            let (bytes, line) = (self.requests[index].bytes.clone(), self.requests[index].line);
+            self.transmit(&bytes, format!("again, after the RNR NAK: frame of line {line}"), line)?;
+        }
+        Ok(true)
     }
 
     /// Asks the device's software whether it is still there.
