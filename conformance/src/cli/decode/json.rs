@@ -1,0 +1,139 @@
+//! An object per packet for programs.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use rocespec_codec::field::{FIELDS, Kind, Value};
+use rocespec_codec::notation::{Scope, print_frame};
+use rocespec_codec::{Frame, Net, Roce};
+use serde::ser::{Serialize, SerializeMap, Serializer};
+
+use super::Args;
+use super::layout;
+use super::sight::{Sight, What, hex, opcode_name, plain};
+
+/// Prints frames of one file.
+pub(super) struct Printer<'a> {
+    args: &'a Args,
+    /// Named where there are several.
+    file: Option<String>,
+}
+
+/// One line of the output; docs/decode.md describes it.
+#[derive(serde::Serialize)]
+struct Object<'s> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'s str>,
+    number: u64,
+    time_ns: u64,
+    interface: u32,
+    frame_len: u32,
+    captured_len: usize,
+    kind: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    opcode: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fields: Option<Fields<'s>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload_len: Option<usize>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    payload: Option<String>,
+    wrong: &'s [String],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    comment: Option<&'s str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    bytes: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    parts: Option<Vec<Part>>,
+}
+
+#[derive(serde::Serialize)]
+struct Part {
+    at: usize,
+    len: usize,
+    layer: &'static str,
+    fields: &'static [&'static str],
+}
+
+impl<'a> Printer<'a> {
+    pub(super) fn new(args: &'a Args, path: &Path) -> Self {
+        Printer { args, file: (args.files.len() > 1).then(|| path.display().to_string()) }
+    }
+
+    pub(super) fn print(&self, sight: &Sight<'_>, out: &mut impl Write) -> io::Result<()> {
+        let captured = sight.captured;
+        let packet = sight.packet();
+        let scope = Scope::default();
+        let line = |frame: &Frame<'_>| {
+            let line = print_frame(frame, &scope).absolute();
+            if self.args.payload { line.to_string() } else { line.elided().to_string() }
+        };
+        let parts = |packet| {
+            let part = |part: layout::Part| Part {
+                at: part.bytes.start,
+                len: part.bytes.len(),
+                layer: part.layer,
+                fields: part.fields,
+            };
+            layout::parts(packet).into_iter().map(part).collect()
+        };
+        let object = Object {
+            file: self.file.as_deref(),
+            number: captured.number,
+            time_ns: captured.time_ns,
+            interface: captured.interface,
+            frame_len: captured.original_len,
+            captured_len: captured.data.len(),
+            kind: kind(&sight.what),
+            opcode: packet.map(|packet| opcode_name(packet.bth.opcode)),
+            line: match &sight.what {
+                What::Roce(packet) => Some(line(&Frame::Roce(packet.clone()))),
+                What::Other(Some(frame)) => Some(line(frame)),
+                What::Other(None) | What::Unreadable => None,
+            },
+            fields: packet.map(Fields),
+            payload_len: packet.map(|packet| packet.payload.len()),
+            payload: packet.filter(|_| self.args.payload).map(|packet| hex(packet.payload)),
+            wrong: &sight.wrong,
+            comment: captured.comment.as_deref(),
+            bytes: self.args.bytes.then(|| hex(&captured.data)),
+            parts: packet.filter(|_| self.args.bytes).map(parts),
+        };
+        serde_json::to_writer(&mut *out, &object)?;
+        writeln!(out)
+    }
+}
+
+fn kind(what: &What<'_>) -> &'static str {
+    match what {
+        What::Roce(Roce { net: Net::V4(_), .. }) => "rocev2-ipv4",
+        What::Roce(Roce { net: Net::V6(_), .. }) => "rocev2-ipv6",
+        What::Roce(Roce { net: Net::Grh(_), .. }) => "rocev1",
+        What::Other(_) => "other",
+        What::Unreadable => "unreadable",
+    }
+}
+
+/// Every field that the packet has, by its name in the notation.
+struct Fields<'s>(&'s Roce<'s>);
+
+impl Serialize for Fields<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        for field in FIELDS {
+            let Some(value) = (field.get)(self.0) else { continue };
+            match (field.kind, value) {
+                // The payload has a place of its own.
+                (Kind::Payload, _) => {}
+                (Kind::Flag, Value::Uint(bit)) => map.serialize_entry(field.name, &(bit == 1))?,
+                // Readers that take numbers for floating point lose what lies beyond 53 bits.
+                (Kind::Hex(64) | Kind::Va, _) => map.serialize_entry(field.name, &plain(field.kind, value))?,
+                (_, Value::Uint(number)) => map.serialize_entry(field.name, &number)?,
+                _ => map.serialize_entry(field.name, &plain(field.kind, value))?,
+            }
+        }
+        map.end()
+    }
+}
