@@ -65,6 +65,14 @@ impl Vm {
         Ok(Vm { guest, profile, tester, device, origin, machine })
     }
 
+    /// Kernel release of a guest, `6.1.0-57-amd64`, without booting it.
+    ///
+    /// # Errors
+    /// When there is no such guest; the text says what to do.
+    pub fn release(name: &str) -> Result<String, DutError> {
+        Ok(guest::find(name)?.release)
+    }
+
     /// The crash as the console tells it, if there was one.
     fn check_alive(&self) -> Result<(), DutError> {
         match self.machine.qemu.death() {
