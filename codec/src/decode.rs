@@ -5,14 +5,15 @@ use crate::error::{DecodeError, ErrorKind, Layer, LengthSource};
 use crate::eth::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, ETHERTYPE_ROCE_V1, Ethernet};
 use crate::ext::Extensions;
 use crate::frame::{Frame, Roce};
-use crate::net::{NEXT_HEADER_IBA, Net, PROTOCOL_UDP};
+use crate::net::{NEXT_HEADER_IBA, Net, PROTOCOL_UDP, USNIC_VERSION};
+use crate::other;
 use crate::udp::{ROCE_V2_PORT, Udp};
 use crate::wire;
 
 /// Takes a frame apart, strictly: every length field must agree with what there is.
 ///
 /// `frame` begins at the destination MAC address and ends before the frame check sequence. What is not RoCE comes back
-/// as [`Frame::Other`]; so do later fragments of a datagram. Values are not judged: ICRC, checksums, reserved bits and
+/// as another kind of [`Frame`]; so do later fragments of a datagram. Values are not judged: ICRC, checksums, reserved bits and
 /// undefined opcodes are kept as they are.
 ///
 /// # Errors
@@ -24,16 +25,19 @@ pub fn decode(frame: &[u8]) -> Result<Frame<'_>, DecodeError> {
         ETHERTYPE_IPV4 => {
             let (ip, rest) = Net::read_v4(frame, at)?;
             if ip.protocol != PROTOCOL_UDP || ip.flags_offset & 0x1fff != 0 {
-                return Ok(Frame::Other(frame));
+                return Ok(other::in_v4(&eth, ip, rest, frame));
             }
             (Net::V4(ip), rest)
         }
         ETHERTYPE_IPV6 => {
             let (ip, rest) = Net::read_v6(frame, at, Layer::Ipv6, LengthSource::Ipv6PayloadLength)?;
             if ip.next_header != PROTOCOL_UDP {
-                return Ok(Frame::Other(frame));
+                return Ok(other::in_v6(&eth, ip, rest, frame));
             }
             (Net::V6(ip), rest)
+        }
+        ETHERTYPE_ROCE_V1 if frame.get(at).is_some_and(|byte| byte >> 4 == USNIC_VERSION) => {
+            return Ok(Frame::Usnic(frame));
         }
         ETHERTYPE_ROCE_V1 => {
             let (grh, rest) = Net::read_v6(frame, at, Layer::Grh, LengthSource::GrhPayLen)?;
@@ -42,7 +46,7 @@ pub fn decode(frame: &[u8]) -> Result<Frame<'_>, DecodeError> {
             }
             (Net::Grh(grh), rest)
         }
-        _ => return Ok(Frame::Other(frame)),
+        _ => return Ok(other::by_ethertype(eth, frame)),
     };
     let mut at = at + net.len();
     let end = at + rest;

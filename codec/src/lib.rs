@@ -23,8 +23,10 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+mod arp;
 mod bth;
 mod code;
+mod datagram;
 mod decode;
 mod encode;
 mod error;
@@ -33,21 +35,29 @@ mod ext;
 pub mod field;
 mod frame;
 pub mod icrc;
+pub mod lldp;
+mod mac_control;
+mod nd;
 mod net;
 pub mod notation;
 mod number;
 mod opcode;
+mod other;
 mod udp;
 mod wire;
 
+pub use arp::{Arp, ETHERTYPE_ARP};
 pub use bth::Bth;
 pub use code::{Credits, Mtu, NakCode, RnrTimer, Syndrome, SyndromeClass};
+pub use datagram::{Datagram, Fragment, Ipv6Extension, MAX_IPV6_EXTENSIONS};
 pub use decode::decode;
 pub use encode::{encode, encoded_len};
 pub use error::{DecodeError, EncodeError, ErrorKind, Layer, LengthSource};
 pub use eth::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, ETHERTYPE_ROCE_V1, Ethernet, MIN_FRAME, MacAddr, Tag};
 pub use ext::{Aeth, AtomicAckEth, AtomicEth, Deth, Extensions, Feth, Header, Ieth, ImmDt, Rdeth, Reth, XrcEth};
 pub use frame::{Frame, Roce};
+pub use mac_control::{Control, ETHERTYPE_MAC_CONTROL, MAC_CONTROL_DESTINATION, MacControl, Pause, Pfc};
+pub use nd::{LinkAddress, Neighbor, NeighborMessage, PROTOCOL_ICMPV6};
 pub use net::{Ecn, Grh, Ipv4, Ipv6, NEXT_HEADER_IBA, Net, PROTOCOL_UDP};
 pub use number::{Msn, PKey, Psn, QKey, Qpn, RKey};
 pub use opcode::{Info, Opcode, PayloadRule, Position, Transport};

@@ -9,6 +9,8 @@ use crate::wire;
 pub const PROTOCOL_UDP: u8 = 17;
 /// Next header of a GRH in front of a BTH.
 pub const NEXT_HEADER_IBA: u8 = 0x1b;
+/// Version that usNIC has where a GRH has 6.
+pub(crate) const USNIC_VERSION: u8 = 8;
 
 /// Congestion bits of an IP header.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -146,7 +148,7 @@ impl Ipv6 {
         }
     }
 
-    fn bytes(&self) -> [u8; 40] {
+    pub(crate) fn bytes(&self) -> [u8; 40] {
         let mut bytes = [0; 40];
         let first =
             u32::from(self.version & 0xf) << 28 | u32::from(self.traffic_class) << 20 | self.flow_label & 0xf_ffff;

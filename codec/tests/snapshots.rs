@@ -72,7 +72,7 @@ fn wrong_packets_as_lines() {
 fn other_frames_as_lines() {
     let scope = Scope::default();
     let arp = common::unhex("ffffffffffff0200000000010806000108000604000102000000000a0a00000100000000000a0a000002");
-    let Ok(frame @ Frame::Other(_)) = decode(&arp) else { panic!("ARP is not RoCE") };
+    let Ok(frame @ Frame::Arp(_)) = decode(&arp) else { panic!("ARP is not RoCE") };
     let lines = [print_frame(&frame, &scope).to_string(), print_frame(&frame, &scope).elided().to_string()];
     insta::assert_snapshot!(lines.join("\n"));
 }

@@ -29,6 +29,7 @@
 mod error;
 mod head;
 mod number;
+mod other;
 mod parse;
 mod pattern;
 mod pause;

@@ -3,7 +3,7 @@
 use super::error::{NotationError, NotationErrorKind as Is, snippet, snippet_of};
 use super::head::Head;
 use super::number;
-use super::pause::{self, Pause};
+use super::pause;
 use super::scope::{NetKind, Scope};
 use super::suggest;
 use super::value::{self, Arena, Given};
@@ -54,7 +54,7 @@ pub fn parse<'b>(line: &str, scope: &Scope<'_>, buffer: &'b mut [u8]) -> Result<
     match Words::new(line).next() {
         Some(first) if first.text == RAW => return raw(line, first, &mut arena).map(Line::Raw),
         Some(first) if pause::HEADS.contains(&first.text) => {
-            return Pause::parse(line, scope)?.frame(line, &mut arena).map(Line::Raw);
+            return pause::parse(line, scope, &mut arena).map(Line::Raw);
         }
         _ => {}
     }

@@ -3,8 +3,8 @@
 use core::fmt;
 
 use super::head::Head;
+use super::other;
 use super::parse::UNTAGGED;
-use super::pause::Pause;
 use super::scope::{NetKind, Scope};
 use super::text::Names;
 use super::value::{Given, IcrcFault};
@@ -126,14 +126,9 @@ impl fmt::Display for PrintedFrame<'_> {
         let PrintedFrame { frame, scope, absolute, elided } = *self;
         match frame {
             Frame::Roce(packet) => fmt::Display::fmt(&Printed { packet, scope, absolute, elided }, f),
-            Frame::Other([]) => f.write_str("raw"),
-            Frame::Other(bytes) => {
-                if let Some(pause) = Pause::read(bytes) {
-                    return pause.write(f, scope);
-                }
+            _ => {
                 let names = Names { origin: scope.origin(), regions: &[], rkey: None, absolute, elided };
-                f.write_str("raw ")?;
-                names.bytes(f, bytes)
+                other::print(f, frame, scope, &names)
             }
         }
     }

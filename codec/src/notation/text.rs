@@ -10,7 +10,7 @@ use crate::field::{Field, Kind, Value};
 use crate::number::{Psn, RKey};
 
 /// Longest bytes that are never cut short.
-const SHORT: usize = 16;
+pub(super) const SHORT: usize = 16;
 /// How far outside of its region an address may lie and still be named by it, in bytes.
 const NEAR: u64 = 0x1_0000;
 
