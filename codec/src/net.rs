@@ -133,7 +133,7 @@ impl Ipv6 {
     /// Bytes on the wire.
     pub const LEN: usize = 40;
 
-    fn read(bytes: &[u8]) -> Ipv6 {
+    pub(crate) fn read(bytes: &[u8]) -> Ipv6 {
         let first = wire::u32(bytes, 0);
         let address = |at: usize| Ipv6Addr::from(<[u8; 16]>::try_from(&bytes[at..at + 16]).expect("16 bytes"));
         Ipv6 {
