@@ -23,6 +23,11 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "arbitrary")]
+extern crate alloc;
+
+#[cfg(feature = "arbitrary")]
+pub mod arbitrary;
 mod arp;
 mod bth;
 mod code;

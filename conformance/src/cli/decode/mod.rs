@@ -150,6 +150,7 @@ fn frames(
     Ok(())
 }
 
+#[expect(clippy::large_enum_variant, reason = "there is one of them")]
 enum Printer<'a> {
     Text(text::Printer<'a>),
     Json(json::Printer<'a>),
