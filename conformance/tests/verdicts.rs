@@ -89,6 +89,30 @@ fn a_crash_names_the_packet_and_the_rest_runs_on_a_new_device() {
 }
 
 #[test]
+fn a_packet_that_kills_late_is_found_among_those_around_it() {
+    let mut device = Unwell::new("");
+    device.poison = Some(vec![0xab; 16]);
+    let text = "dut recv 4 x 64\n> SEND_ONLY psn=0\n> SEND_ONLY psn=1 16B=ab\n> SEND_ONLY psn=2\n> SEND_ONLY psn=3 ack\n< ACK psn=3\ndut qp rts";
+    let (run, _) = run_on(&mut device, &[script("must", text), script("must", GOOD)]);
+    let verdicts: Vec<Verdict> = run.cases.iter().map(|case| case.verdict).collect();
+    assert_eq!(verdicts, [Verdict::Crash, Verdict::Pass]);
+    assert_eq!(device.restarts, 2);
+    let finding = &run.cases[0].findings[0];
+    assert!(finding.why.ends_with("SEND_ONLY psn=1 16B=ab"), "{}", finding.why);
+}
+
+#[test]
+fn a_request_that_takes_no_receive_may_be_put_off() {
+    let mut device = Unwell::new("");
+    device.puts_off = 1;
+    let text = "dut mr mr 4096 remote_write\n> RDMA_WRITE_ONLY psn=0 ack va=mr rkey=mr 64B\n< ACK psn=0 msn=1\ndut memory mr 64B";
+    let (run, _) = run_on(&mut device, &[script("must", text)]);
+    // The RNR NAK of this fake leaves from a port of its own, which only a recommendation minds.
+    assert!(run.cases[0].findings.iter().all(|finding| finding.rule == "frame.responder.source-port"));
+    assert!(run.cases[0].trace.iter().any(|line| line.text.contains("after the RNR NAK")));
+}
+
+#[test]
 fn a_deviation_never_excuses_a_crash() {
     let mut device = Unwell::new("");
     device.dies_on = Some(1);

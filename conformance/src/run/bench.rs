@@ -10,6 +10,7 @@ use rocespec_codec::notation::{self, Line};
 use rocespec_codec::{
     Frame, Header, Layer, Msn, Opcode, PKey, Psn, Qpn, Roce, SyndromeClass, Transport, decode, encode, encoded_len,
 };
+use rocespec_control::Command;
 use rocespec_model::Time;
 use rocespec_reports::outcome::{Actor, Finding};
 
@@ -24,6 +25,18 @@ use crate::scenario::{Action, PacketText, Scenario, Step};
 
 /// Room for the longest packet that a line can name.
 const LINE_BUFFER: usize = 128 * 1024;
+
+/// How fast a script is played.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pace {
+    /// As it is written.
+    Script,
+    /// After each packet the device has time to die of it, and is asked whether it lives.
+    PacketByPacket,
+}
+
+/// Time that a device gets to die of a packet.
+const AGONY: Duration = Duration::from_millis(100);
 
 /// Why a script was left before its end.
 pub(super) enum Stop {
@@ -60,6 +73,7 @@ pub(super) struct Bench<'d> {
     scenario: &'d Scenario,
     connection: Connection,
     recorder: Recorder,
+    pace: Pace,
     past: &'d BTreeSet<Qpn>,
     inbox: VecDeque<Arrival>,
     findings: Vec<Finding>,
@@ -84,6 +98,7 @@ impl<'d> Bench<'d> {
         scenario: &'d Scenario,
         connection: Connection,
         recorder: Recorder,
+        pace: Pace,
         past: &'d BTreeSet<Qpn>,
     ) -> Bench<'d> {
         Bench {
@@ -96,6 +111,7 @@ impl<'d> Bench<'d> {
             source_port: None,
             connection,
             recorder,
+            pace,
             past,
             inbox: VecDeque::new(),
             findings: Vec::new(),
@@ -159,7 +175,18 @@ impl<'d> Bench<'d> {
 
     fn transmit(&mut self, bytes: &[u8], shown: String, line: u32) -> Result<(), Stop> {
         self.recorder.frame(self.dut.now(), Actor::Tester, bytes, shown, Some(line));
-        Ok(self.dut.transmit(bytes)?)
+        self.dut.transmit(bytes)?;
+        if self.pace == Pace::PacketByPacket {
+            self.wait(AGONY)?;
+            self.is_alive()?;
+        }
+        Ok(())
+    }
+
+    /// Asks the device's software whether it is still there.
+    fn is_alive(&mut self) -> Result<(), Stop> {
+        self.dut.control(&Command::QueryQp { qp: self.connection.qp })?;
+        Ok(())
     }
 
     /// A scenario that cannot be played on this device.

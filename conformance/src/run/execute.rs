@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use rocespec_codec::Qpn;
 use rocespec_reports::outcome::{Finding, TraceLine};
 
-use super::bench::{Bench, Stop};
+use super::bench::{Bench, Pace, Stop};
 use super::connection::{Connection, TesterEnd};
 use super::judge::Ending;
 use super::record::Recorder;
@@ -32,7 +32,13 @@ impl Executed {
 }
 
 /// Plays the case. `past` holds the queue pair numbers that the tester used before; this one is added.
-pub(super) fn execute(dut: &mut dyn Dut, planned: &Planned<'_>, seed: u64, past: &mut BTreeSet<Qpn>) -> Executed {
+pub(super) fn execute(
+    dut: &mut dyn Dut,
+    planned: &Planned<'_>,
+    seed: u64,
+    pace: Pace,
+    past: &mut BTreeSet<Qpn>,
+) -> Executed {
     let setup = &planned.variant.setup;
     if let Some(lacking) = lacking(dut, planned.scenario, setup) {
         return Executed::nothing(Ending::Lacks(lacking));
@@ -45,7 +51,7 @@ pub(super) fn execute(dut: &mut dyn Dut, planned: &Planned<'_>, seed: u64, past:
         Err(error) => return Executed::nothing(ending(error)),
     };
     past.insert(tester.qpn);
-    let mut bench = Bench::new(dut, planned.scenario, connection, recorder, past);
+    let mut bench = Bench::new(dut, planned.scenario, connection, recorder, pace, past);
     let stop = bench.play();
     let (connection, mut executed) = bench.finish(match stop {
         Ok(()) | Err(Stop::Found) => Ending::Ran,

@@ -8,10 +8,14 @@ pub mod mutation;
 mod plan;
 mod record;
 
+use std::collections::BTreeSet;
+
+use rocespec_codec::Qpn;
 use rocespec_control::Command;
-use rocespec_reports::outcome::{Case, Device, Finding, Level, Run, SCHEMA, Verdict};
+use rocespec_reports::outcome::{Actor, Case, Device, Finding, Level, Run, SCHEMA, Verdict};
 
 use crate::dut::{Dut, DutError};
+use bench::Pace;
 use execute::Executed;
 use judge::{Ending, judge};
 
@@ -41,16 +45,19 @@ pub struct Done {
 /// A device that dies is restarted; when it does not come back, what is left is INCONCLUSIVE.
 pub fn run(dut: &mut dyn Dut, planned: &[Planned<'_>], options: &Options, done: &mut dyn FnMut(&mut Done)) -> Run {
     let mut cases = Vec::new();
-    let mut past = std::collections::BTreeSet::new();
+    let mut past = BTreeSet::new();
     let mut lost: Option<String> = match dut.control(&Command::Reset {}) {
         Ok(_) => None,
         Err(error) => Some(error.to_string()),
     };
     for planned in planned {
-        let executed = match &lost {
+        let mut executed = match &lost {
             Some(why) => Executed::nothing(Ending::Unknown(format!("the device is lost: {why}"))),
-            None => execute::execute(dut, planned, options.seed, &mut past),
+            None => execute::execute(dut, planned, options.seed, Pace::Script, &mut past),
         };
+        if matches!(executed.ending, Ending::Crashed(_)) {
+            executed = find_killer(dut, planned, options.seed, &mut past, executed);
+        }
         if matches!(executed.ending, Ending::Crashed(_))
             && let Err(error) = dut.restart()
         {
@@ -64,6 +71,23 @@ pub fn run(dut: &mut dyn Dut, planned: &[Planned<'_>], options: &Options, done: 
         Device { dut: options.dut.clone(), profile: dut.profile().name.clone(), system: dut.device().system.clone() };
     let tool = concat!("rocespec ", env!("CARGO_PKG_VERSION")).to_owned();
     Run { schema: SCHEMA, tool, device, seed: options.seed, cases }
+}
+
+/// Plays a case that killed the device once more on a new device, packet by packet, so that the last packet of the trace
+/// is the one that did it. Gives the first try where that does not work.
+fn find_killer(
+    dut: &mut dyn Dut,
+    planned: &Planned<'_>,
+    seed: u64,
+    past: &mut BTreeSet<Qpn>,
+    first: Executed,
+) -> Executed {
+    let sent = first.trace.iter().filter(|line| line.actor == Actor::Tester).count();
+    if sent < 2 || dut.restart().is_err() {
+        return first;
+    }
+    let again = execute::execute(dut, planned, seed, Pace::PacketByPacket, past);
+    if matches!(again.ending, Ending::Crashed(_)) { again } else { first }
 }
 
 fn conclude(dut: &dyn Dut, planned: &Planned<'_>, options: &Options, mut executed: Executed) -> Done {
@@ -94,7 +118,7 @@ fn conclude(dut: &dyn Dut, planned: &Planned<'_>, options: &Options, mut execute
 
 /// Names the packet after which the device died.
 fn crash_finding(rule: Option<&String>, how: &str, executed: &Executed) -> Finding {
-    let last = executed.trace.iter().rev().find(|line| line.frame.is_some());
+    let last = executed.trace.iter().rev().find(|line| line.actor == Actor::Tester);
     Finding {
         rule: rule.cloned().unwrap_or_default(),
         level: Level::Must,

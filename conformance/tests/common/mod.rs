@@ -5,6 +5,9 @@ use rocespec::dut::{Addresses, Dut, DutError, Emulator, Stamped};
 use rocespec::profile::Profile;
 use rocespec::run::{Done, Options, Planned, plan, run};
 use rocespec::scenario::{self, Scenario};
+use rocespec_codec::{
+    Bth, Extensions, Frame, Net, Opcode, Qpn, RnrTimer, Syndrome, decode, encode, encoded_len, field,
+};
 use rocespec_control::{Command, Device, Reply};
 use rocespec_model::Time;
 use rocespec_reports::outcome::Run;
@@ -46,10 +49,17 @@ pub struct Unwell {
     pub profile: Profile,
     /// Dies on this transmitted frame, counted from 1 over its whole life.
     pub dies_on: Option<usize>,
+    /// Dies of a frame that holds these bytes, and shows it only when it is asked the next time.
+    pub poison: Option<Vec<u8>>,
+    pub poisoned: bool,
     /// Does not come back after it died.
     pub stays_dead: bool,
     /// Its software does not answer at all.
     pub mute: bool,
+    /// Answers so many requests with an RNR NAK instead of carrying them out.
+    pub puts_off: usize,
+    pub peer: u32,
+    pub waiting: Vec<Vec<u8>>,
     pub sent: usize,
     pub restarts: usize,
 }
@@ -57,7 +67,20 @@ pub struct Unwell {
 impl Unwell {
     pub fn new(behaviours: &str) -> Unwell {
         let (inner, profile) = (emulator(behaviours), profile());
-        Unwell { inner, profile, dies_on: None, stays_dead: false, mute: false, sent: 0, restarts: 0 }
+        Unwell {
+            inner,
+            profile,
+            dies_on: None,
+            poison: None,
+            poisoned: false,
+            stays_dead: false,
+            mute: false,
+            puts_off: 0,
+            peer: 0,
+            waiting: Vec::new(),
+            sent: 0,
+            restarts: 0,
+        }
     }
 }
 
@@ -74,18 +97,34 @@ impl Dut for Unwell {
         if self.mute {
             return Err(DutError::Unreachable("the agent does not answer".to_owned()));
         }
+        if let Command::ModifyQp { attributes, .. } = command {
+            self.peer = attributes.dest_qpn.unwrap_or(self.peer);
+        }
+        if self.poisoned {
+            return Err(DutError::Crash("Kernel panic".to_owned()));
+        }
         self.inner.control(command)
     }
 
     fn transmit(&mut self, frame: &[u8]) -> Result<(), DutError> {
+        let holds = |poison: &Vec<u8>| frame.windows(poison.len()).any(|part| part == &poison[..]);
+        self.poisoned |= self.poison.as_ref().is_some_and(holds);
         self.sent += 1;
         if self.dies_on == Some(self.sent) {
             return Err(DutError::Crash("the console says: Kernel panic\nand more".to_owned()));
+        }
+        if self.puts_off > 0 {
+            self.puts_off -= 1;
+            self.waiting.push(rnr_nak(frame, self.peer));
+            return Ok(());
         }
         self.inner.transmit(frame)
     }
 
     fn advance(&mut self, until: Time, seen: &mut dyn FnMut(Stamped<'_>)) -> Result<Time, DutError> {
+        for frame in self.waiting.drain(..) {
+            seen(Stamped { time: self.inner.now(), frame: &frame });
+        }
         self.inner.advance(until, seen)
     }
 
@@ -99,9 +138,27 @@ impl Dut for Unwell {
 
     fn restart(&mut self) -> Result<(), DutError> {
         self.restarts += 1;
+        self.poisoned = false;
         if self.stays_dead {
             return Err(DutError::Unreachable("the guest does not boot".to_owned()));
         }
         self.inner.restart()
     }
+}
+
+/// The RNR NAK that puts off this request, to the queue pair `peer`.
+fn rnr_nak(request: &[u8], peer: u32) -> Vec<u8> {
+    let Ok(Frame::Roce(mut packet)) = decode(request) else { panic!("not RoCE") };
+    std::mem::swap(&mut packet.eth.src, &mut packet.eth.dst);
+    if let Net::V4(ip) = &mut packet.net {
+        std::mem::swap(&mut ip.src, &mut ip.dst);
+    }
+    packet.bth = Bth { dest_qp: Qpn::new(peer), psn: packet.bth.psn, ..Bth::new(Opcode::RC_ACKNOWLEDGE) };
+    packet.ext = Extensions::default();
+    packet.ext.aeth.syndrome = Syndrome::rnr_nak(RnrTimer::new(1));
+    packet.payload = &[];
+    field::complete(&mut packet, |_| false);
+    let mut bytes = vec![0; encoded_len(&packet)];
+    encode(&packet, &mut bytes).unwrap();
+    bytes
 }

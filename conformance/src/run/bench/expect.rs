@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use rocespec_codec::notation::{Pattern, parse_pattern};
 use rocespec_codec::{Frame, Opcode, Roce, SyndromeClass, decode};
-use rocespec_control::Command;
 
 use super::{Arrival, Bench, LINE_BUFFER, Stop, duration};
 use crate::scenario::Alternative;
@@ -106,12 +105,6 @@ impl Bench<'_> {
             self.transmit(&bytes, format!("again, after the RNR NAK: frame of line {line}"), line)?;
         }
         Ok(true)
-    }
-
-    /// Asks the device's software whether it is still there.
-    fn is_alive(&mut self) -> Result<(), Stop> {
-        self.dut.control(&Command::QueryQp { qp: self.connection.qp })?;
-        Ok(())
     }
 
     fn take_alternative(&mut self, alternative: &Alternative) {
