@@ -135,7 +135,8 @@ impl<'d> Bench<'d> {
     pub(super) fn finish(self, ending: Ending) -> (Connection, Executed) {
         let duration_ns = self.recorder.since_start(self.dut.now());
         let (trace, pcapng) = self.recorder.finish();
-        let executed = Executed { ending, findings: self.findings, loose: self.loose, trace, pcapng, duration_ns };
+        let executed =
+            Executed { ending, findings: self.findings, loose: self.loose, trace, pcapng, duration_ns, once: false };
         (self.connection, executed)
     }
 

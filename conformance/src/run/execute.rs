@@ -22,12 +22,22 @@ pub(super) struct Executed {
     pub(super) trace: Vec<TraceLine>,
     pub(super) pcapng: Vec<u8>,
     pub(super) duration_ns: u64,
+    /// It killed the device the first time and not the second.
+    pub(super) once: bool,
 }
 
 impl Executed {
     /// A case that was not begun.
     pub(super) fn nothing(ending: Ending) -> Executed {
-        Executed { ending, findings: Vec::new(), loose: None, trace: Vec::new(), pcapng: Vec::new(), duration_ns: 0 }
+        Executed {
+            ending,
+            findings: Vec::new(),
+            loose: None,
+            trace: Vec::new(),
+            pcapng: Vec::new(),
+            duration_ns: 0,
+            once: false,
+        }
     }
 }
 

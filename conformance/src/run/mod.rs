@@ -87,7 +87,7 @@ fn find_killer(
         return first;
     }
     let again = execute::execute(dut, planned, seed, Pace::PacketByPacket, past);
-    if matches!(again.ending, Ending::Crashed(_)) { again } else { first }
+    if matches!(again.ending, Ending::Crashed(_)) { again } else { Executed { once: true, ..first } }
 }
 
 fn conclude(dut: &dyn Dut, planned: &Planned<'_>, options: &Options, mut executed: Executed) -> Done {
@@ -128,6 +128,10 @@ fn crash_finding(rule: Option<&String>, how: &str, executed: &Executed) -> Findi
         expected: "a device that lives".to_owned(),
         seen: how.to_owned(),
         why: match last {
+            Some(line) if executed.once => format!(
+                "it died after: {}. Played again packet by packet it lived: perhaps something else killed it",
+                line.text
+            ),
             Some(line) => format!("it died after: {}", line.text),
             None => "it died before the first packet".to_owned(),
         },
