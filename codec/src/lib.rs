@@ -43,6 +43,7 @@ pub mod icrc;
 mod lax;
 pub mod lldp;
 mod mac_control;
+pub mod mad;
 mod nd;
 mod net;
 pub mod notation;
