@@ -2,15 +2,13 @@
 #![no_main]
 
 use libfuzzer_sys::fuzz_target;
+use rocespec_codec::decode;
 use rocespec_codec::notation::{Scope, parse, print_frame};
-use rocespec_codec::{Frame, decode, encode, encoded_len};
 
 fuzz_target!(|bytes: &[u8]| {
     let Ok(frame) = decode(bytes) else { return };
-    if let Frame::Roce(packet) = &frame {
-        let mut out = vec![0; encoded_len(packet)];
-        assert_eq!(encode(packet, &mut out).unwrap(), bytes);
-    }
+    let mut out = vec![0; frame.encoded_len()];
+    assert_eq!(frame.encode(&mut out).unwrap(), bytes);
     let scope = Scope::default();
     let line = print_frame(&frame, &scope).to_string();
     let (mut buffer, mut out) = (vec![0; bytes.len()], vec![0; bytes.len()]);

@@ -1,5 +1,6 @@
 //! The command line: one file per subcommand, thin.
 
+mod corpus;
 mod decode;
 mod defects;
 mod device;
@@ -37,6 +38,8 @@ enum Command {
     Defects(defects::Args),
     /// Print the packets of a capture file, one line each.
     Decode(decode::Args),
+    /// Write seed frames and a dictionary for fuzzers of RoCE parsers.
+    Corpus(corpus::Args),
 }
 
 /// How a command went, as its exit code.
@@ -50,6 +53,7 @@ pub fn main() -> ExitCode {
         Command::Rules(args) => rules::run(&args),
         Command::Defects(args) => defects::run(&args),
         Command::Decode(args) => decode::run(&args),
+        Command::Corpus(args) => corpus::run(&args),
     };
     match outcome {
         Ok(code) => ExitCode::from(code),
