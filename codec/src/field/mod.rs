@@ -1,16 +1,19 @@
 //! Every field of every layer by name: what the notation, a JSON dump and a field-by-field comparison walk over.
 //!
-//! [`FIELDS`] is the table. A field knows how to read and set itself and what its ordinary value is.
+//! [`FIELDS`] is the table for RoCE packets. A field knows how to read and set itself and what its ordinary value is.
+//! [`Walk`] gives the fields of every other layer, and of whole frames, to be read.
 
 mod number;
 mod table;
 mod value;
+mod walk;
 
 use crate::frame::Roce;
 use crate::opcode::Opcode;
 
 pub use table::FIELDS;
 pub use value::{Kind, Value};
+pub use walk::{Visit, Walk};
 
 /// A field of a packet.
 pub struct Field {
