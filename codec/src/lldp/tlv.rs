@@ -43,18 +43,19 @@ pub struct Tlvs<'a> {
     at: usize,
     /// Type 0 ends the list: so in a frame, not inside of another TLV.
     has_end: bool,
+    done: bool,
 }
 
 impl<'a> Tlvs<'a> {
     pub(super) fn new(bytes: &'a [u8], at: usize) -> Self {
-        Tlvs { rest: bytes, at, has_end: true }
+        Tlvs { rest: bytes, at, has_end: true, done: false }
     }
 
     pub(super) fn inside(bytes: &'a [u8]) -> Self {
-        Tlvs { rest: bytes, at: 0, has_end: false }
+        Tlvs { rest: bytes, at: 0, has_end: false, done: false }
     }
 
-    /// What has not been read: behind the end TLV, padding.
+    /// What has not been read: behind the end TLV, padding; from a TLV that does not fit, its bytes.
     pub fn rest(&self) -> &'a [u8] {
         self.rest
     }
@@ -64,26 +65,23 @@ impl<'a> Iterator for Tlvs<'a> {
     type Item = Result<Tlv<'a>, TlvError>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        if self.rest.is_empty() {
+        if self.done || self.rest.is_empty() {
             return None;
         }
-        let (offset, all) = (self.at, self.rest);
-        self.rest = &[];
-        let Some((header, behind)) = all.split_at_checked(2) else {
-            return Some(Err(TlvError { offset, claimed: 2, available: all.len() }));
+        let offset = self.at;
+        let Some((header, behind)) = self.rest.split_at_checked(2) else {
+            self.done = true;
+            return Some(Err(TlvError { offset, claimed: 2, available: self.rest.len() }));
         };
         let header = wire::u16(header, 0);
         let (kind, len) = ((header >> 9) as u8, usize::from(header & 0x1ff));
         let Some((value, rest)) = behind.split_at_checked(len) else {
+            self.done = true;
             return Some(Err(TlvError { offset, claimed: len, available: behind.len() }));
         };
-        self.at += 2 + len;
-        if kind == 0 && self.has_end {
-            // Kept for `rest`, but not walked into.
-            self.at += rest.len();
-            return Some(Ok(Tlv { kind, value, offset }));
-        }
         self.rest = rest;
+        self.at += 2 + len;
+        self.done = kind == 0 && self.has_end;
         Some(Ok(Tlv { kind, value, offset }))
     }
 }
