@@ -157,7 +157,7 @@ impl<'d> Bench<'d> {
 
     fn send_text(&mut self, text: &str, line: u32) -> Result<(), Stop> {
         let symbols = self.connection.symbols();
-        let scope = self.connection.to_device(&symbols);
+        let scope = self.connection.scope_to_device(&symbols);
         let mut buffer = vec![0; LINE_BUFFER];
         let parsed = notation::parse(text, &scope, &mut buffer)
             .map_err(|error| self.cannot(&format!("line {line}: {error}")))?;
@@ -252,7 +252,7 @@ impl<'d> Bench<'d> {
     /// A packet of the device in the notation.
     fn show(&self, packet: &Roce<'_>) -> String {
         let symbols = self.connection.symbols();
-        let scope = self.connection.from_device(&symbols, Some(packet));
+        let scope = self.connection.scope_of_device(&symbols, Some(packet));
         notation::print(packet, &scope).elided().to_string()
     }
 

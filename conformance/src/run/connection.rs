@@ -127,13 +127,13 @@ impl Connection {
     }
 
     /// How packets to the device are written.
-    pub(super) fn to_device<'s>(&self, symbols: &'s [Region<'s>]) -> Scope<'s> {
+    pub(super) fn scope_to_device<'s>(&self, symbols: &'s [Region<'s>]) -> Scope<'s> {
         Scope { base: self.to_device.clone(), regions: symbols }
     }
 
     /// How packets from the device are written. What the device is free to choose (source port, IP identification,
     /// hop limit, flow label, MAC addresses behind a router) is taken from the packet at hand, so that it is not shown.
-    pub(super) fn from_device<'s>(&self, symbols: &'s [Region<'s>], packet: Option<&Roce<'_>>) -> Scope<'s> {
+    pub(super) fn scope_of_device<'s>(&self, symbols: &'s [Region<'s>], packet: Option<&Roce<'_>>) -> Scope<'s> {
         let mut base = self.from_device.clone();
         if let Some(packet) = packet {
             base.eth.src = packet.eth.src;

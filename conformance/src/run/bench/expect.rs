@@ -121,7 +121,7 @@ impl Bench<'_> {
         for alternative in any_of {
             let Some(wanted) = &alternative.packet else { continue };
             let symbols = self.connection.symbols();
-            let scope = self.connection.from_device(&symbols, None);
+            let scope = self.connection.scope_of_device(&symbols, None);
             let mut buffer = vec![0; LINE_BUFFER];
             let pattern: Pattern<'_> = parse_pattern(&wanted.text, &scope, &mut buffer)
                 .map_err(|error| self.cannot(&format!("line {line}: {error}")))?;
