@@ -12,6 +12,7 @@ use crate::net::Net;
 use crate::udp::Udp;
 
 mod read;
+mod walk;
 
 /// Problems that are kept; a frame has fewer.
 const MAX_PROBLEMS: usize = 8;

@@ -7,6 +7,7 @@ use crc::{CRC_32_ISO_HDLC, Crc};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
+use rocespec_codec::field::Walk;
 use rocespec_codec::notation::Scope;
 use rocespec_codec::{Cut, Frame, Lax, Layer, Opcode, Trailer, decode, decode_lax};
 
@@ -27,6 +28,7 @@ fn agrees(frame: &[u8]) -> Lax<'_> {
         }
         Err(error) => assert_eq!(lax.problems.first(), Some(&error), "{frame:02x?}"),
     }
+    lax.walk(&mut |_, _, _| ());
     if let Some(packet) = lax.packet() {
         assert_eq!(encoded(&packet), frame);
     }
@@ -290,6 +292,44 @@ fn pieces_of_ipv6_are_recognised() {
     };
     assert!(said("SEND_ONLY v6 64B", |frame| extend(frame, 44, &piece(0, 1)), look(true, 0, true)).is_empty());
     assert!(said("SEND_ONLY v6 64B", |frame| extend(frame, 44, &piece(1480, 0)), look(false, 1480, false)).is_empty());
+}
+
+#[test]
+fn fields_that_could_be_read_are_walked() {
+    let mut buffer = [0; 64];
+    let frame = encoded(&packet("RDMA_WRITE_ONLY_WITH_IMMEDIATE va=0x1000 imm=1 16B", &Scope::default(), &mut buffer));
+    let names = |len: usize| {
+        let mut names = Vec::new();
+        decode_lax(&frame[..len], frame.len()).walk(&mut |name, _, _| names.push(name));
+        names
+    };
+    let has = |len: usize, name: &str| names(len).contains(&name);
+    assert!(has(94, "icrc") && has(94, "data") && has(94, "imm") && !has(94, "unread"));
+    assert!(!has(91, "icrc") && has(91, "data") && has(91, "unread"));
+    assert!(has(71, "va") && !has(71, "imm") && !has(71, "data") && has(71, "unread"));
+    assert!(has(60, "psn") && !has(60, "va"));
+    assert!(has(50, "udp.len") && !has(50, "psn"));
+    assert_eq!(names(14), ["eth.dst", "eth.src", "eth.type"]);
+    assert_eq!(names(13), ["unread"]);
+}
+
+#[test]
+fn every_field_of_a_header_is_unread_with_it() {
+    for opcode in Opcode::DEFINED {
+        let mut buffer = [0; 64];
+        let frame = encoded(&packet(&format!("OP_{:#x}", opcode.0), &Scope::default(), &mut buffer));
+        let names = |len: usize| {
+            let mut names = Vec::new();
+            decode_lax(&frame[..len], 300).walk(&mut |name, _, _| names.push(name));
+            names
+        };
+        let bare = names(54);
+        // What a packet without headers has.
+        let mut plain = Vec::new();
+        let mut buffer = [0; 64];
+        packet("SEND_ONLY", &Scope::default(), &mut buffer).walk(&mut |name, _, _| plain.push(name));
+        assert!(bare.iter().all(|name| plain.contains(name)), "{opcode:?}: {bare:?}");
+    }
 }
 
 #[test]

@@ -10,6 +10,7 @@ use crate::mac_control::{Control, MacControl};
 use crate::mad::{IpCm, Mad, MadField, Message};
 use crate::nd::Neighbor;
 use crate::net::Net;
+use crate::udp::Udp;
 
 /// What is called for each field: its name, what its values are, and its value.
 pub type Visit<'v> = dyn FnMut(&'static str, Kind, Value<'_>) + 'v;
@@ -103,6 +104,15 @@ impl Walk for Net<'_> {
     }
 }
 
+impl Walk for Udp {
+    fn walk(&self, visit: &mut Visit<'_>) {
+        uint(visit, "udp.sport", Kind::Decimal(16), self.sport);
+        uint(visit, "udp.dport", Kind::Decimal(16), self.dport);
+        uint(visit, "udp.len", Kind::Decimal(16), self.len);
+        uint(visit, "udp.checksum", Kind::Hex(16), self.checksum);
+    }
+}
+
 impl Walk for MacControl<'_> {
     fn walk(&self, visit: &mut Visit<'_>) {
         const TIMERS: [&str; 8] =
@@ -165,10 +175,7 @@ impl Walk for Datagram<'_> {
             uint(visit, "fragment.id", Kind::Hex(32), fragment.id);
         }
         if let Some(udp) = self.udp {
-            uint(visit, "udp.sport", Kind::Decimal(16), udp.sport);
-            uint(visit, "udp.dport", Kind::Decimal(16), udp.dport);
-            uint(visit, "udp.len", Kind::Decimal(16), udp.len);
-            uint(visit, "udp.checksum", Kind::Hex(16), udp.checksum);
+            udp.walk(visit);
         }
         visit("data", Kind::Bytes, Value::Bytes(self.payload));
     }
