@@ -76,6 +76,7 @@ const KINDS: &[&str] = &[
     "SEND_ONLY psn=5 qp=0x11 13B ip.checksum=0",
     "SEND_ONLY psn=5 qp=0x11 13B ip.len=20",
     "SEND_ONLY psn=5 qp=0x11 13B udp.len=400",
+    "RDMA_WRITE_ONLY psn=5 qp=0x11 va=0x1000 rkey=1 13B icrc=0xdeadbeef",
     "PFC prio=3 quanta=65535",
     "raw 02000000000202000000000188cc0207",
 ];
@@ -137,8 +138,8 @@ fn filters_choose_by_what_a_packet_is_and_where_it_goes() {
         (&["--from", "10.0.0.1", "--psn", "3"], &[10, 11]),
         (&["--to", "fd00::2"], &[2]),
         (&["--from", "02:00:00:00:00:01", "--opcode", "SEND", "--limit", "2"], &[1, 2]),
-        (&["--errors"], &[13, 14, 15, 16, 17, 18]),
-        (&["--errors", "--opcode", "SEND_ONLY"], &[13, 14, 15, 16]),
+        (&["--errors"], &[13, 14, 15, 16, 17, 18, 19]),
+        (&["--errors", "--opcode", "SEND_ONLY"], &[13, 14, 15, 16, 18]),
     ] {
         assert_eq!(numbers(&file, words), wanted, "{words:?}");
     }
@@ -154,7 +155,7 @@ fn a_filter_that_can_find_nothing_is_refused() {
     }
     let output = decode(&file, &["--qp", "0x99"]);
     assert_eq!((output.status.code(), output.stdout.len()), (Some(0), 0));
-    assert!(text(&output.stderr).contains("18 RoCE packets, none that you asked for"), "{}", text(&output.stderr));
+    assert!(text(&output.stderr).contains("19 RoCE packets, none that you asked for"), "{}", text(&output.stderr));
 }
 
 #[test]
@@ -195,17 +196,28 @@ fn printed_lines(output: &Output) -> String {
 
 #[test]
 fn what_the_capture_cut_off_is_not_called_wrong() {
-    let frame = frame("SEND_ONLY psn=0 qp=0x11 1024B");
+    let (_place, path) = cut(&frame("SEND_ONLY psn=0 qp=0x11 1024B"), 96);
+    let lines = printed(&path, &[]);
+    assert!(lines.contains("qp=0x11  SEND_ONLY psn=@0x000000 1024B=*  # cut by the capture: 96 of 1082"), "{lines}");
+    assert_eq!(numbers(&path, &["--errors"]), [0u64; 0]);
+    let (_place, path) = cut(&frame("RDMA_WRITE_ONLY psn=0 qp=0x11 va=0x1000 rkey=1 1024B"), 60);
+    let lines = printed(&path, &["-x"]);
+    assert!(lines.contains("RC_RDMA_WRITE_ONLY psn=@0x000000  # cut by the capture: 60 of 1098"), "{lines}");
+    assert!(lines.ends_with("RETH          6 of 8 bytes\n"), "{lines}");
+    // Nobody knows whose this is.
+    let (_place, path) = cut(&frame("SEND_ONLY psn=0 qp=0x11 1024B"), 30);
+    assert_eq!(numbers(&path, &[]), [0u64; 0]);
+}
+
+/// A capture of the first `len` bytes of one frame.
+fn cut(frame: &[u8], len: u32) -> (tempfile::TempDir, PathBuf) {
     let mut file = 0xa1b2_c3d4u32.to_le_bytes().to_vec();
     file.extend([2, 0, 4, 0, 0, 0, 0, 0, 0, 0, 0, 0, 96, 0, 0, 0, 1, 0, 0, 0]);
     file.extend([0; 8]);
-    file.extend(96u32.to_le_bytes());
+    file.extend(len.to_le_bytes());
     file.extend((frame.len() as u32).to_le_bytes());
-    file.extend(&frame[..96]);
-    let (_place, path) = written(&file);
-    let lines = printed(&path, &[]);
-    assert!(lines.contains("cut by the capture: 96 of 1082 bytes"), "{lines}");
-    assert_eq!(numbers(&path, &["--errors"]), [0u64; 0]);
+    file.extend(&frame[..len as usize]);
+    written(&file)
 }
 
 #[test]

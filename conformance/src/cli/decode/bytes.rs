@@ -18,8 +18,11 @@ pub(super) fn print(sight: &Sight<'_>, out: &mut impl Write) -> io::Result<()> {
         return rows(data, 0, "", out);
     };
     for part in layout::parts(packet) {
-        let bytes = &data[part.bytes.clone()];
+        // A capture may end inside a part.
+        let end = part.bytes.end.min(data.len());
+        let Some(bytes) = data.get(part.bytes.start..end).filter(|bytes| !bytes.is_empty()) else { break };
         let label = match bytes.len() {
+            len if len < part.bytes.len() => format!("{:<12}  {len} of {} bytes", part.layer, part.bytes.len()),
             0..=ROW => format!("{:<12}  {}", part.layer, values(packet, &part)),
             len => format!("{:<12}  {len} bytes", part.layer),
         };

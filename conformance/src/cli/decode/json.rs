@@ -10,6 +10,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::Args;
 use super::layout;
+use super::mads::Message;
 use super::sight::{Sight, What, hex, opcode_name, plain};
 
 /// Prints frames of one file.
@@ -40,6 +41,8 @@ struct Object<'s> {
     payload_len: Option<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     payload: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    mad: Option<Message<'s>>,
     wrong: &'s [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     comment: Option<&'s str>,
@@ -65,6 +68,11 @@ impl<'a> Printer<'a> {
     pub(super) fn print(&self, sight: &Sight<'_>, out: &mut impl Write) -> io::Result<()> {
         let captured = sight.captured;
         let packet = sight.packet();
+        let is_whole = matches!(sight.what, What::Roce(_));
+        let has_headers = match &sight.what {
+            What::Partial(partial) => partial.has_headers,
+            What::Roce(_) | What::Other(_) => is_whole,
+        };
         let scope = Scope::default();
         let line = |frame: &Frame<'_>| {
             let line = print_frame(frame, &scope).absolute();
@@ -86,54 +94,70 @@ impl<'a> Printer<'a> {
             interface: captured.interface,
             frame_len: captured.original_len,
             captured_len: captured.data.len(),
-            kind: kind(&sight.what),
+            kind: kind(sight),
             opcode: packet.map(|packet| opcode_name(packet.bth.opcode)),
             line: match &sight.what {
                 What::Roce(packet) => Some(line(&Frame::Roce(packet.clone()))),
                 What::Other(Some(frame)) => Some(line(frame)),
-                What::Other(None) | What::Unreadable => None,
+                What::Other(None) | What::Partial(_) => None,
             },
-            fields: packet.map(Fields),
-            payload_len: packet.map(|packet| packet.payload.len()),
-            payload: packet.filter(|_| self.args.payload).map(|packet| hex(packet.payload)),
+            fields: packet.filter(|_| has_headers).map(|packet| Fields { packet, is_whole }),
+            payload_len: match &sight.what {
+                What::Roce(packet) => Some(packet.payload.len()),
+                What::Partial(partial) => partial.payload_len,
+                What::Other(_) => None,
+            },
+            payload: packet.filter(|_| has_headers && self.args.payload).map(|packet| hex(packet.payload)),
+            mad: sight.mad().map(Message),
             wrong: &sight.wrong,
             comment: captured.comment.as_deref(),
             bytes: self.args.bytes.then(|| hex(&captured.data)),
-            parts: packet.filter(|_| self.args.bytes).map(parts),
+            parts: packet.filter(|_| is_whole && self.args.bytes).map(parts),
         };
         serde_json::to_writer(&mut *out, &object)?;
         writeln!(out)
     }
 }
 
-fn kind(what: &What<'_>) -> &'static str {
-    match what {
-        What::Roce(Roce { net: Net::V4(_), .. }) => "rocev2-ipv4",
-        What::Roce(Roce { net: Net::V6(_), .. }) => "rocev2-ipv6",
-        What::Roce(Roce { net: Net::Grh(_), .. }) => "rocev1",
-        What::Other(_) => "other",
-        What::Unreadable => "unreadable",
+fn kind(sight: &Sight<'_>) -> &'static str {
+    match (&sight.what, sight.packet().map(|packet| &packet.net)) {
+        (What::Other(_), _) => "other",
+        (_, Some(Net::V4(_))) => "rocev2-ipv4",
+        (_, Some(Net::V6(_))) => "rocev2-ipv6",
+        (_, Some(Net::Grh(_))) => "rocev1",
+        (_, None) => "unreadable",
     }
 }
 
 /// Every field that the packet has, by its name in the notation.
-struct Fields<'s>(&'s Roce<'s>);
+struct Fields<'s> {
+    packet: &'s Roce<'s>,
+    /// Its end is there.
+    is_whole: bool,
+}
 
 impl Serialize for Fields<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         for field in FIELDS {
-            let Some(value) = (field.get)(self.0) else { continue };
-            match (field.kind, value) {
-                // The payload has a place of its own.
-                (Kind::Payload, _) => {}
-                (Kind::Flag, Value::Uint(bit)) => map.serialize_entry(field.name, &(bit == 1))?,
-                // Readers that take numbers for floating point lose what lies beyond 53 bits.
-                (Kind::Hex(64) | Kind::Va, _) => map.serialize_entry(field.name, &plain(field.kind, value))?,
-                (_, Value::Uint(number)) => map.serialize_entry(field.name, &number)?,
-                _ => map.serialize_entry(field.name, &plain(field.kind, value))?,
+            let Some(value) = (field.get)(self.packet) else { continue };
+            let is_there = self.is_whole || !matches!(field.name, "pad.data" | "icrc" | "trailer");
+            // The payload has a place of its own.
+            if is_there && field.kind != Kind::Payload {
+                entry(&mut map, field.name, field.kind, value)?;
             }
         }
         map.end()
+    }
+}
+
+/// Adds a field to an object.
+pub(super) fn entry<M: SerializeMap>(map: &mut M, name: &str, kind: Kind, value: Value<'_>) -> Result<(), M::Error> {
+    match (kind, value) {
+        (Kind::Flag, Value::Uint(bit)) => map.serialize_entry(name, &(bit == 1)),
+        // Readers that take numbers for floating point lose what lies beyond 53 bits.
+        (Kind::Hex(64) | Kind::Va, _) => map.serialize_entry(name, &plain(kind, value)),
+        (_, Value::Uint(number)) => map.serialize_entry(name, &number),
+        _ => map.serialize_entry(name, &plain(kind, value)),
     }
 }

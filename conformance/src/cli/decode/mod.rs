@@ -5,6 +5,7 @@ mod filter;
 mod input;
 mod json;
 mod layout;
+mod mads;
 mod sight;
 mod text;
 

@@ -1,7 +1,8 @@
 //! One frame of a capture: what it is, and what is wrong with it.
 
 use rocespec_codec::field::{FIELDS, Kind, Ordinary, Value};
-use rocespec_codec::{DecodeError, ErrorKind, Frame, LengthSource, Opcode, Roce, decode, icrc};
+use rocespec_codec::mad::{self, Mad};
+use rocespec_codec::{Datagram, Frame, Lax, Opcode, Roce, decode, decode_lax, icrc};
 
 use crate::capture::{CapturedFrame, LINKTYPE_ETHERNET};
 
@@ -16,17 +17,29 @@ pub(super) struct Sight<'a> {
 }
 
 /// What a captured frame is.
+#[expect(clippy::large_enum_variant, reason = "the large one is the common one")]
 pub(super) enum What<'a> {
     Roce(Roce<'a>),
+    /// RoCE that ends before its ICRC, or could not be read to its end.
+    Partial(Box<Partial<'a>>),
     /// Not RoCE. `None`: not even Ethernet.
     Other(Option<Frame<'a>>),
-    /// It ends too early, or its lengths lie.
-    Unreadable,
+}
+
+/// A packet as far as it can be read.
+pub(super) struct Partial<'a> {
+    /// With what is there; layers that are not hold zeroes. `None` when there is no BTH.
+    pub(super) packet: Option<Roce<'a>>,
+    /// All headers are there.
+    pub(super) has_headers: bool,
+    /// Bytes of payload by the lengths of the frame.
+    pub(super) payload_len: Option<usize>,
 }
 
 impl<'a> Sight<'a> {
     pub(super) fn of(captured: &'a CapturedFrame) -> Sight<'a> {
-        let is_cut = captured.data.len() < captured.original_len as usize;
+        let original_len = captured.original_len as usize;
+        let is_cut = captured.data.len() < original_len;
         let sight = |what, wrong| Sight { captured, what, wrong, is_cut };
         if captured.linktype != LINKTYPE_ETHERNET {
             return sight(What::Other(None), Vec::new());
@@ -36,25 +49,68 @@ impl<'a> Sight<'a> {
                 let wrong = wrong_fields(&packet);
                 sight(What::Roce(packet), wrong)
             }
+            Ok(Frame::Datagram(datagram)) if datagram.udp.is_some() => {
+                let wrong = vec![hidden(&datagram).to_owned()];
+                let partial = Partial { packet: None, has_headers: false, payload_len: None };
+                sight(What::Partial(Box::new(partial)), wrong)
+            }
             Ok(other) => sight(What::Other(Some(other)), Vec::new()),
-            Err(error) if is_cut && is_shortage(error) => sight(What::Unreadable, Vec::new()),
-            Err(error) => sight(What::Unreadable, vec![error.to_string()]),
+            Err(_) => {
+                let lax = decode_lax(&captured.data, original_len);
+                let mut wrong: Vec<String> = lax.problems.iter().map(ToString::to_string).collect();
+                if let Some(packet) = lax.packet() {
+                    wrong.extend(wrong_icrc(&packet));
+                    return sight(What::Roce(packet), wrong);
+                }
+                if !lax.is_roce() && (is_cut || lax.other.is_some()) {
+                    // Somebody else's, as far as can be seen.
+                    return sight(What::Other(Some(lax.other.unwrap_or(Frame::Other(&captured.data)))), Vec::new());
+                }
+                sight(What::Partial(Box::new(partial(&lax))), wrong)
+            }
         }
     }
 
-    /// The packet, where there is one.
+    /// The packet, as far as it is there.
     pub(super) fn packet(&self) -> Option<&Roce<'a>> {
-        if let What::Roce(packet) = &self.what { Some(packet) } else { None }
+        match &self.what {
+            What::Roce(packet) => Some(packet),
+            What::Partial(partial) => partial.packet.as_ref(),
+            What::Other(_) => None,
+        }
+    }
+
+    /// The management datagram in the packet.
+    pub(super) fn mad(&self) -> Option<Mad<'a>> {
+        if let What::Roce(packet) = &self.what { mad::of(packet) } else { None }
     }
 }
 
-/// True when the bytes that the capture left out can be what is missing.
-fn is_shortage(error: DecodeError) -> bool {
-    match error.kind {
-        ErrorKind::TooShort { limit, .. } => limit == LengthSource::Frame,
-        ErrorKind::TooLong { field, .. } => field != LengthSource::UdpLength,
-        _ => false,
+/// Why RoCE v2 does not allow a datagram for its port.
+fn hidden(datagram: &Datagram<'_>) -> &'static str {
+    match datagram.fragment {
+        Some(_) => "a piece of a datagram; RoCE v2 packets are never fragmented",
+        None => "behind IPv6 extension headers, which RoCE v2 does not have",
     }
+}
+
+fn partial<'a>(lax: &Lax<'a>) -> Partial<'a> {
+    let read = || {
+        Some(Roce {
+            eth: lax.eth.clone()?,
+            net: lax.net?,
+            udp: lax.udp,
+            bth: lax.bth?,
+            ext: lax.ext,
+            payload: lax.payload,
+            pad: lax.pad,
+            icrc: lax.icrc.unwrap_or(0),
+            trailer: &[],
+        })
+    };
+    let packet = read();
+    let has_headers = packet.as_ref().is_some_and(|packet| packet.bth.opcode.headers().len() == lax.headers().len());
+    Partial { packet, has_headers, payload_len: lax.payload_len }
 }
 
 /// Derived fields that do not hold what belongs there.
@@ -72,11 +128,12 @@ fn wrong_fields(packet: &Roce<'_>) -> Vec<String> {
             wrong.push(format!("{} should be {}", field.name, plain(field.kind, right(packet))));
         }
     }
-    let right = icrc::compute(packet);
-    if packet.icrc != right {
-        wrong.push(format!("ICRC {:#010x} should be {right:#010x}", packet.icrc));
-    }
+    wrong.extend(wrong_icrc(packet));
     wrong
+}
+
+fn wrong_icrc(packet: &Roce<'_>) -> Option<String> {
+    (!icrc::verify(packet)).then(|| icrc::explain(packet).to_string())
 }
 
 /// A value of a field as it stands alone.

@@ -3,10 +3,12 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
+use rocespec_codec::field::{Field, Ordinary, complete};
 use rocespec_codec::notation::{Scope, print, print_frame};
 use rocespec_codec::{Frame, Header, Ipv4, Ipv6, Net, Qpn, Roce};
 
-use super::sight::{Sight, What};
+use super::mads::Message;
+use super::sight::{Partial, Sight, What, opcode_name};
 use super::{Args, bytes};
 
 /// Prints frames of one file.
@@ -43,8 +45,10 @@ impl<'a> Printer<'a> {
             }
             What::Other(None) => write!(out, "link type {}: not Ethernet", captured.linktype)?,
             What::Other(Some(frame)) => self.other(frame, out)?,
-            What::Unreadable if sight.wrong.is_empty() => {}
-            What::Unreadable => write!(out, "cannot be decoded")?,
+            What::Partial(partial) => self.partial(partial, out)?,
+        }
+        if let Some(mad) = sight.mad() {
+            write!(out, "  # {}", Message(mad))?;
         }
         notes(sight, out)?;
         writeln!(out)?;
@@ -54,6 +58,30 @@ impl<'a> Printer<'a> {
             }
         }
         if self.args.bytes { bytes::print(sight, out) } else { Ok(()) }
+    }
+
+    fn partial(&mut self, partial: &Partial<'_>, out: &mut impl Write) -> io::Result<()> {
+        let Some(packet) = &partial.packet else {
+            return write!(out, "no RoCE headers can be read");
+        };
+        path(packet, out)?;
+        if !partial.has_headers {
+            return write!(out, "{} psn=@{:#08x}", opcode_name(packet.bth.opcode), packet.bth.psn.get());
+        }
+        set_ordinary(&mut self.scope, packet);
+        // What is there of payload, pad and ICRC says nothing; its lengths are those of the whole.
+        let mut head = packet.clone();
+        if let Some(field) = Field::named("data")
+            && let Ordinary::Opcode(ordinary) = field.ordinary
+        {
+            (field.set)(&mut head, ordinary(packet.bth.opcode));
+        }
+        complete(&mut head, |field| field.name == "len");
+        write!(out, "{}", print(&head, &self.scope).absolute())?;
+        match partial.payload_len {
+            Some(len) if len > 0 => write!(out, " {len}B=*"),
+            _ => Ok(()),
+        }
     }
 
     fn other(&self, frame: &Frame<'_>, out: &mut impl Write) -> io::Result<()> {
