@@ -10,7 +10,7 @@ mod parser;
 
 use libfuzzer_sys::{fuzz_mutator, fuzz_target, fuzzer_mutate};
 use rocespec_codec::arbitrary::mutate;
-use rocespec_codec::{Frame, Net, decode};
+use rocespec_codec::{Frame, Info, Net, decode};
 
 fuzz_target!(|frame: &[u8]| {
     let theirs = parser::parse(frame);
@@ -21,11 +21,11 @@ fuzz_target!(|frame: &[u8]| {
         assert_eq!(theirs.opcode, ours.bth.opcode.0);
         assert_eq!(theirs.dest_qp, ours.bth.dest_qp.get());
         assert_eq!(theirs.psn, ours.bth.psn.get());
-        assert_eq!(theirs.body.len(), ours.bth.opcode.info().map_or(0, |info| info.headers_len()) + ours.payload.len());
+        assert_eq!(theirs.body.len(), ours.bth.opcode.info().map_or(0, Info::headers_len) + ours.payload.len());
     }
 });
 
 fuzz_mutator!(|data: &mut [u8], size: usize, max_size: usize, seed: u32| {
     // Now and then libFuzzer's own mutations, which know the dictionary.
-    if seed % 8 == 0 { fuzzer_mutate(data, size, max_size) } else { mutate(data, size, max_size, seed) }
+    if seed.is_multiple_of(8) { fuzzer_mutate(data, size, max_size) } else { mutate(data, size, max_size, seed) }
 });

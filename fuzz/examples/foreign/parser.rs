@@ -1,16 +1,16 @@
 //! A small parser as others write them. Put yours in its place.
 
 /// The beginning of a RoCE v2 packet.
-pub struct Packet<'a> {
-    pub opcode: u8,
-    pub dest_qp: u32,
-    pub psn: u32,
+pub(crate) struct Packet<'a> {
+    pub(crate) opcode: u8,
+    pub(crate) dest_qp: u32,
+    pub(crate) psn: u32,
     /// Extension headers and payload, without pad and ICRC.
-    pub body: &'a [u8],
+    pub(crate) body: &'a [u8],
 }
 
 /// Reads an untagged frame of IPv4 without options.
-pub fn parse(frame: &[u8]) -> Option<Packet<'_>> {
+pub(crate) fn parse(frame: &[u8]) -> Option<Packet<'_>> {
     if frame.get(12..14)? != [0x08, 0x00] || *frame.get(14)? != 0x45 || *frame.get(23)? != 17 {
         return None;
     }

@@ -17,7 +17,6 @@ pub(super) struct Sight<'a> {
 }
 
 /// What a captured frame is.
-#[expect(clippy::large_enum_variant, reason = "the large one is the common one")]
 pub(super) enum What<'a> {
     Roce(Roce<'a>),
     /// RoCE that ends before its ICRC, or could not be read to its end.
