@@ -38,9 +38,9 @@ pub struct Ipv6Extension {
     /// 0 hop-by-hop options, 43 routing, 44 fragment, 60 destination options.
     pub kind: u8,
     /// Where it begins, in bytes from the start of the frame.
-    pub offset: usize,
-    /// Bytes.
-    pub len: usize,
+    pub offset: u32,
+    /// Bytes, at most 2048.
+    pub len: u16,
 }
 
 /// A piece of a datagram.
@@ -75,7 +75,7 @@ impl Chain {
             if len > rest.len() {
                 return None;
             }
-            extensions.try_push(Ipv6Extension { kind: next, offset: at, len }).ok()?;
+            extensions.try_push(Ipv6Extension { kind: next, offset: at as u32, len: len as u16 }).ok()?;
             let is_fragment = next == FRAGMENT;
             next = rest[0];
             at += len;

@@ -30,7 +30,8 @@ pub enum Frame<'a> {
     Lldp(Lldp<'a>),
     /// A datagram that is, or may be, meant as RoCE v2, but that RoCE v2 does not allow.
     Datagram(Datagram<'a>),
-    /// A frame of usNIC: it shares the ethertype of RoCE v1 and has version 8 in place of 6. As it is.
+    /// A frame of usNIC: it shares the ethertype of RoCE v1 and has version 8 in place of 6. What follows is not known
+    /// here, and so kept as it is.
     Usnic(&'a [u8]),
     /// Anything else, as it is.
     Other(&'a [u8]),

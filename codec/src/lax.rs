@@ -52,7 +52,9 @@ pub struct Lax<'a> {
     pub trailer: &'a [u8],
     /// The frame, when it is no RoCE packet, or one that RoCE v2 does not allow ([`Frame::Datagram`]).
     pub other: Option<Frame<'a>>,
-    /// What could not be read because the capture ends there. That is no fault of the frame.
+    /// What could not be read of a RoCE packet because the capture ends there. That is no fault of the frame. Behind IPv6
+    /// extension headers that are cut, it is not known whether there was one: then the layer is IPv6, and the place that
+    /// of the first of them.
     pub cut: Option<Cut>,
     /// What is wrong, outermost first.
     pub problems: ArrayVec<DecodeError, MAX_PROBLEMS>,

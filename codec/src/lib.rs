@@ -18,6 +18,16 @@
 //! # Ok::<(), rocespec_codec::DecodeError>(())
 //! ```
 //!
+//! | to | see |
+//! |---|---|
+//! | take a frame apart strictly, or as far as it goes | [`decode()`], [`decode_lax`] |
+//! | write it | [`encode()`], [`Frame::encode`] |
+//! | compute, verify and explain the ICRC | [`icrc`] |
+//! | read and print a packet as a line | [`notation`] |
+//! | walk and set fields by name | [`field`] |
+//! | read connection management on queue pair 1 | [`mad`] |
+//! | read how two ports agree on PFC and ETS | [`lldp`] |
+//!
 //! Nothing here allocates; a decoded frame borrows its payload. Reserved bits are kept, so that encoding what was
 //! decoded gives the same bytes.
 #![no_std]

@@ -265,6 +265,14 @@ fn extension_headers_of_ipv6_are_walked() {
         assert!(lax.icrc.is_some());
     };
     assert!(said("SEND_ONLY v6 64B", |frame| extend(frame, 0, &all), look).is_empty());
+    // Cut inside of them, it is not known what follows.
+    let cut = |lax: &Lax<'_>| {
+        for len in 55..94 {
+            let cut = decode_lax(&lax.frame[..len], lax.frame.len());
+            assert_eq!((cut.cut, cut.problems.len()), (Some(Cut { layer: Layer::Ipv6, offset: 54 }), 0), "{len}");
+        }
+    };
+    assert!(said("SEND_ONLY v6 64B", |frame| extend(frame, 0, &all), cut).is_empty());
     // Of another port, it is nobody's business.
     let other = |lax: &Lax<'_>| assert!(matches!(lax.other, Some(Frame::Other(_))));
     assert!(said("SEND_ONLY v6 64B udp.dport=4790", |frame| extend(frame, 0, &all), other).is_empty());

@@ -9,7 +9,7 @@ use rocespec_codec::field::{Value, Walk};
 use rocespec_codec::notation::{Scope, parse, print_frame};
 use rocespec_codec::{
     Arp, Control, Frame, LinkAddress, MAC_CONTROL_DESTINATION, MacAddr, MacControl, Neighbor, NeighborMessage, Pause,
-    Pfc, decode,
+    Pfc, Roce, decode,
 };
 
 const MAC: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
@@ -47,6 +47,11 @@ fn pause_frames_have_their_layout() {
     assert_eq!(pfc.timer(3), Some(0x1234));
     assert_eq!((pfc.timer(1), pfc.timer(8)), (None, None));
     assert_eq!(Pfc::new(1, 0).timer(0), Some(0));
+}
+
+#[test]
+fn other_frames_do_not_make_a_packet_larger() {
+    assert_eq!(size_of::<Frame<'_>>(), size_of::<Roce<'_>>());
 }
 
 #[test]

@@ -172,6 +172,10 @@ impl<'a> Lax<'a> {
                 return self.udp(place);
             }
         }
+        let is_extended = matches!(ip.next_header, 0 | 43 | 44 | 60);
+        if is_extended && !is_datagram && self.frame.len() < place.end {
+            self.cut = Some(Cut { layer: Layer::Ipv6, offset: place.at });
+        }
         Err(Stop)
     }
 
