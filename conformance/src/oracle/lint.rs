@@ -112,14 +112,6 @@ pub fn lint(packet: &Roce<'_>, ends: &Ends) -> Vec<Breach> {
             "routers and receivers drop a datagram whose header checksum is wrong",
         );
     }
-    // rule: lint.ecn
-    must(
-        "lint.ecn",
-        packet.net.ecn() != Ecn::Ce,
-        "ip.ecn other than ce".to_owned(),
-        "ip.ecn=ce".to_owned(),
-        "only a congested switch marks a packet",
-    );
     if let Some(info) = bth.opcode.info() {
         // rule: lint.ack-fields
         must(
@@ -129,6 +121,17 @@ pub fn lint(packet: &Roce<'_>, ends: &Ends) -> Vec<Breach> {
             format!("ack={} se={}", u8::from(bth.ack_req), u8::from(bth.se)),
             "a response never asks for one and never raises a solicited event",
         );
+    }
+    // rule: lint.ecn
+    if packet.net.ecn() == Ecn::Ce {
+        breaches.push(Breach {
+            rule: "lint.ecn",
+            // No more: a congested switch on the way may have done it.
+            level: Level::Should,
+            expected: "ip.ecn other than ce".to_owned(),
+            seen: "ip.ecn=ce".to_owned(),
+            why: "a sender does not mark its own packets; only a congested switch does",
+        });
     }
     // rule: lint.udp-checksum
     if let Some(udp) = packet.udp
