@@ -5,7 +5,7 @@ mod common;
 use common::packet;
 use rocespec_codec::field::{Field, Value};
 use rocespec_codec::notation::{Region, Scope, parse_pattern};
-use rocespec_codec::{Net, RKey, icrc};
+use rocespec_codec::{Net, RKey, decode, decode_lax, icrc};
 
 #[test]
 fn the_icrc_of_longer_options_than_a_header_can_say() {
@@ -36,4 +36,18 @@ fn an_expectation_needs_no_room_for_the_names_of_its_regions() {
     let mut buffer = [0; 64];
     let packet = packet("RDMA_READ_REQUEST va=mr+4", &scope, &mut buffer);
     assert_eq!(pattern.mismatch(&packet).unwrap().to_string(), "expected va=0x1000, saw va=0x1004");
+}
+
+/// Found by the fuzz target `lax`: the version was named first.
+#[test]
+fn a_frame_that_ends_in_a_header_of_another_version_has_one_first_error() {
+    for (ethertype, version, longest) in [(0x0800u16, 0x60, 40), (0x86dd, 0x40, 60)] {
+        for len in 0..longest {
+            let mut frame = vec![0; 12];
+            frame.extend(ethertype.to_be_bytes());
+            frame.resize(14 + len, version);
+            let error = decode(&frame).unwrap_err();
+            assert_eq!(decode_lax(&frame, frame.len()).problems.first(), Some(&error), "{len} bytes");
+        }
+    }
 }

@@ -61,11 +61,11 @@ impl<'a> Lax<'a> {
         let at = eth.len();
         match eth.ethertype {
             ETHERTYPE_ROCE_V1 if self.version(at) == Some(USNIC_VERSION) => self.stop(Frame::Usnic(self.frame)),
-            ETHERTYPE_IPV4 if self.version(at) == Some(6) => {
+            ETHERTYPE_IPV4 if self.version(at) == Some(6) && self.has(at, Ipv4::MIN_LEN) => {
                 self.problem(Layer::Ipv4, at, ErrorKind::Version(6));
                 self.v6(&eth, at)
             }
-            ETHERTYPE_IPV6 if self.version(at) == Some(4) => {
+            ETHERTYPE_IPV6 if self.version(at) == Some(4) && self.has(at, Ipv6::LEN) => {
                 self.problem(Layer::Ipv6, at, ErrorKind::Version(4));
                 self.v4(&eth, at)
             }
@@ -101,6 +101,11 @@ impl<'a> Lax<'a> {
 
     fn version(&self, at: usize) -> Option<u8> {
         self.frame.get(at).map(|byte| byte >> 4)
+    }
+
+    /// True when the frame was long enough for the header that is announced: otherwise that is the first that is wrong.
+    fn has(&self, at: usize, len: usize) -> bool {
+        self.original_len >= at + len
     }
 
     fn v4(&mut self, eth: &Ethernet, at: usize) -> Result<(), Stop> {
