@@ -122,6 +122,21 @@ fn a_packet_of_every_kind_as_json() {
 }
 
 #[test]
+fn messages_of_the_connection_manager_are_named() {
+    let vectors = Path::new(env!("CARGO_MANIFEST_DIR")).join("../fixtures/vectors/cm.json");
+    let vectors: Value = serde_json::from_slice(&std::fs::read(vectors).unwrap()).unwrap();
+    let hex = |text: &str| -> Vec<u8> {
+        (0..text.len() / 2).map(|at| u8::from_str_radix(&text[2 * at..2 * at + 2], 16).unwrap()).collect()
+    };
+    let frames: Vec<_> =
+        vectors["frames"].as_array().unwrap().iter().map(|vector| hex(vector["frame"].as_str().unwrap())).collect();
+    let (_place, file) = capture(&frames);
+    insta::assert_snapshot!(printed(&file, &[]));
+    let first = printed(&file, &["--format", "json", "--limit", "1"]);
+    insta::assert_json_snapshot!(serde_json::from_str::<Value>(&first).unwrap()["mad"]);
+}
+
+#[test]
 fn filters_choose_by_what_a_packet_is_and_where_it_goes() {
     let (_place, file) = kinds();
     for (words, wanted) in [

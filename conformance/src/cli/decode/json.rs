@@ -10,7 +10,7 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::Args;
 use super::layout;
-use super::mads::Message;
+use super::mads;
 use super::sight::{Sight, What, hex, opcode_name, plain};
 
 /// Prints frames of one file.
@@ -42,7 +42,7 @@ struct Object<'s> {
     #[serde(skip_serializing_if = "Option::is_none")]
     payload: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    mad: Option<Message<'s>>,
+    mad: Option<mads::Datagram<'s>>,
     wrong: &'s [String],
     #[serde(skip_serializing_if = "Option::is_none")]
     comment: Option<&'s str>,
@@ -108,7 +108,7 @@ impl<'a> Printer<'a> {
                 What::Other(_) => None,
             },
             payload: packet.filter(|_| has_headers && self.args.payload).map(|packet| hex(packet.payload)),
-            mad: sight.mad().map(Message),
+            mad: sight.mad().map(mads::Datagram),
             wrong: &sight.wrong,
             comment: captured.comment.as_deref(),
             bytes: self.args.bytes.then(|| hex(&captured.data)),

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use rocespec_codec::field::Kind;
-use rocespec_codec::mad::{CLASS_CM, Mad, MadField};
+use rocespec_codec::mad::{CLASS_CM, Mad, MadField, Message};
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
 use super::json::entry;
@@ -11,9 +11,9 @@ use super::sight::plain;
 
 /// Displays as `CM REQ local_comm_id=0x1 local_qpn=0x11 starting_psn=0x0003e8`: what ties it to the packets of a
 /// connection.
-pub(super) struct Message<'a>(pub(super) Mad<'a>);
+pub(super) struct Datagram<'a>(pub(super) Mad<'a>);
 
-impl fmt::Display for Message<'_> {
+impl fmt::Display for Datagram<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mad = &self.0;
         if mad.class == CLASS_CM {
@@ -32,6 +32,11 @@ impl fmt::Display for Message<'_> {
                 write!(f, " {}={}", field.name, plain(field.kind, value))?;
             }
         }
+        if let Message::Rej(reject) = message
+            && let Some(name) = reject.reason.name()
+        {
+            write!(f, " ({name})")?;
+        }
         Ok(())
     }
 }
@@ -43,7 +48,7 @@ fn ties(field: &MadField) -> bool {
         || matches!(field.name, "reason" | "status")
 }
 
-impl Serialize for Message<'_> {
+impl Serialize for Datagram<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mad = &self.0;
         let mut map = serializer.serialize_map(None)?;

@@ -7,7 +7,7 @@ use rocespec_codec::field::{Field, Ordinary, complete};
 use rocespec_codec::notation::{Scope, print, print_frame};
 use rocespec_codec::{Frame, Header, Ipv4, Ipv6, Net, Qpn, Roce};
 
-use super::mads::Message;
+use super::mads;
 use super::sight::{Partial, Sight, What, opcode_name};
 use super::{Args, bytes};
 
@@ -48,7 +48,7 @@ impl<'a> Printer<'a> {
             What::Partial(partial) => self.partial(partial, out)?,
         }
         if let Some(mad) = sight.mad() {
-            write!(out, "  # {}", Message(mad))?;
+            write!(out, "  # {}", mads::Datagram(mad))?;
         }
         notes(sight, out)?;
         writeln!(out)?;
