@@ -1,6 +1,8 @@
 //! Rules on a single frame: lengths, reserved bits, checksums, the ICRC.
 
-use rocespec_codec::{DecodeError, Ecn, Ipv4, Net, PKey, Qpn, Roce, icrc};
+use rocespec_codec::{
+    DecodeError, Ecn, ErrorKind, Ipv4, LengthSource, Net, PKey, PayloadRule, Qpn, Roce, Transport, icrc,
+};
 use rocespec_reports::outcome::Level;
 
 use super::Breach;
@@ -10,14 +12,20 @@ use super::Breach;
 pub struct Ends {
     /// Queue pair of the tester: where the device must send to.
     pub tester_qpn: Qpn,
-    /// Partition key of the connection.
-    pub pkey: PKey,
 }
 
 /// A frame on the RoCE port that cannot be taken apart.
 pub fn undecodable(error: &DecodeError) -> Breach {
+    let rule = match error.kind {
+        ErrorKind::TooLong { field, .. } | ErrorKind::Disagree { field, .. } => match field {
+            LengthSource::UdpLength => "lint.udp-length",
+            LengthSource::Frame => "lint.undecodable",
+            _ => "lint.ip-length",
+        },
+        _ => "lint.undecodable",
+    };
     Breach {
-        rule: "lint.undecodable",
+        rule,
         level: Level::Must,
         expected: "a frame whose lengths agree".to_owned(),
         seen: error.to_string(),
@@ -44,22 +52,25 @@ pub fn lint(packet: &Roce<'_>, ends: &Ends) -> Vec<Breach> {
         format!("icrc={:#010x}", packet.icrc),
         "every receiver drops a packet whose ICRC is wrong",
     );
-    // rule: lint.dest-qp
-    must(
-        "lint.dest-qp",
-        bth.dest_qp == ends.tester_qpn,
-        format!("qp={}", ends.tester_qpn),
-        format!("qp={}", bth.dest_qp),
-        "a response goes to the queue pair that the connection names",
-    );
-    // rule: lint.pkey
-    must(
-        "lint.pkey",
-        bth.pkey.matches(ends.pkey),
-        format!("pkey={}", ends.pkey),
-        format!("pkey={}", bth.pkey),
-        "a packet carries the partition key of its queue pair",
-    );
+    // Datagrams (the management traffic of a port) belong to no connection.
+    if matches!(bth.opcode.transport(), Transport::Rc | Transport::Cnp) {
+        // rule: lint.dest-qp
+        must(
+            "lint.dest-qp",
+            bth.dest_qp == ends.tester_qpn,
+            format!("qp={}", ends.tester_qpn),
+            format!("qp={}", bth.dest_qp),
+            "a response goes to the queue pair that the connection names",
+        );
+        // rule: lint.pkey
+        must(
+            "lint.pkey",
+            bth.pkey.matches(PKey::DEFAULT),
+            format!("pkey={}", PKey::DEFAULT),
+            format!("pkey={}", bth.pkey),
+            "a packet carries a partition key that matches that of the connection",
+        );
+    }
     // rule: lint.bth-tver
     must(
         "lint.bth-tver",
@@ -120,6 +131,14 @@ pub fn lint(packet: &Roce<'_>, ends: &Ends) -> Vec<Breach> {
             "no ack, no se".to_owned(),
             format!("ack={} se={}", u8::from(bth.ack_req), u8::from(bth.se)),
             "a response never asks for one and never raises a solicited event",
+        );
+        let bare = info.is_response() && info.payload == PayloadRule::Empty;
+        must(
+            "lint.ack-fields",
+            !bare || packet.payload.is_empty() && bth.pad_count == 0,
+            "no payload, pad=0".to_owned(),
+            format!("{} bytes, pad={}", packet.payload.len(), bth.pad_count),
+            "an acknowledgement has neither payload nor padding",
         );
     }
     // rule: lint.ecn

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use rocespec_codec::notation::{self, Line};
 use rocespec_codec::{
-    Frame, Header, Layer, Msn, Opcode, PKey, Psn, Qpn, Roce, SyndromeClass, Transport, decode, encode, encoded_len,
+    Frame, Header, Layer, Msn, Opcode, Psn, Qpn, Roce, Syndrome, SyndromeClass, Transport, decode, encode, encoded_len,
 };
 use rocespec_control::Command;
 use rocespec_model::Time;
@@ -62,7 +62,6 @@ struct Arrival {
 /// A request as it was sent.
 struct Request {
     psn: Psn,
-    opcode: Opcode,
     bytes: Vec<u8>,
     line: u32,
 }
@@ -88,6 +87,10 @@ pub(super) struct Bench<'d> {
     completed: Psn,
     /// Last MSN that the device showed.
     msn: Msn,
+    /// Last syndrome that it showed.
+    syndrome: Option<Syndrome>,
+    /// A request that it put off, until a NAK for the gap behind it has come.
+    put_off: Option<Psn>,
     /// UDP source port of the device's first packet.
     source_port: Option<u16>,
 }
@@ -117,6 +120,8 @@ impl<'d> Bench<'d> {
             findings: Vec::new(),
             loose: None,
             msn: Msn::default(),
+            syndrome: None,
+            put_off: None,
         }
     }
 
@@ -166,8 +171,7 @@ impl<'d> Bench<'d> {
             Line::Roce(packet) => {
                 let mut bytes = vec![0; encoded_len(&packet)];
                 encode(&packet, &mut bytes).expect("the buffer has the packet's length");
-                let (psn, opcode) = (packet.bth.psn, packet.bth.opcode);
-                self.requests.push(Request { psn, opcode, bytes: bytes.clone(), line });
+                self.requests.push(Request { psn: packet.bth.psn, bytes: bytes.clone(), line });
                 (bytes, notation::print(&packet, &scope).elided().to_string())
             }
         };
@@ -216,7 +220,7 @@ impl<'d> Bench<'d> {
 
     /// Records a frame, looks at it by itself, and keeps it when it is for this connection.
     fn take(&mut self, time: Time, bytes: Vec<u8>) {
-        let ends = Ends { tester_qpn: self.connection.tester_qpn, pkey: PKey::DEFAULT };
+        let ends = Ends { tester_qpn: self.connection.tester_qpn };
         let (text, breaches, ours) = match decode(&bytes) {
             // Late words of a connection that is gone.
             Ok(Frame::Roce(packet))
@@ -226,11 +230,11 @@ impl<'d> Bench<'d> {
             }
             Ok(Frame::Roce(packet)) => {
                 let mut breaches = oracle::lint(&packet, &ends);
-                let port = packet.udp.map(|udp| udp.sport);
-                breaches.extend(oracle::source_port(self.source_port, port));
-                self.source_port = self.source_port.or(port);
                 // A congestion notification stands outside of the exchange.
                 let answer = packet.bth.opcode.transport() != Transport::Cnp;
+                let port = packet.udp.filter(|_| answer).map(|udp| udp.sport);
+                breaches.extend(oracle::source_port(self.source_port, port));
+                self.source_port = self.source_port.or(port);
                 (self.show(&packet), breaches, answer && packet.bth.dest_qp == ends.tester_qpn)
             }
             Ok(_) => (format!("not RoCE, {} bytes", bytes.len()), Vec::new(), false),
@@ -297,6 +301,7 @@ impl<'d> Bench<'d> {
         let mut completed = packet.bth.psn;
         if info.has(Header::Aeth) {
             self.msn = packet.ext.aeth.msn;
+            self.syndrome = Some(packet.ext.aeth.syndrome);
             if !matches!(packet.ext.aeth.syndrome.class(), SyndromeClass::Ack(_)) {
                 completed = completed.minus(1);
             } else if packet.bth.opcode == Opcode::RC_ACKNOWLEDGE {

@@ -14,8 +14,21 @@ use super::words::{Piece, one_of, suggestion};
 use crate::ledger::Ledger;
 
 /// Capabilities that a scenario may need.
-pub const CAPABILITIES: &[&str] =
-    &["rc", "uc", "ud", "xrc", "atomic", "rocev1", "vlan", "rnr", "go-back-n", "flush", "atomic_write", "pkey-table"];
+pub const CAPABILITIES: &[&str] = &[
+    "rc",
+    "uc",
+    "ud",
+    "xrc",
+    "atomic",
+    "rocev1",
+    "vlan",
+    "rnr",
+    "go-back-n",
+    "flush",
+    "atomic_write",
+    "pkey-table",
+    "send_invalidate",
+];
 
 const KEYS: &[&str] = &["title", "about", "rules", "level", "needs", "setup", "vary", "script"];
 const LEVELS: &[(&str, Level)] =
