@@ -7,10 +7,10 @@ use arbitrary::{Arbitrary, Result, Unstructured};
 use super::shape::{Network, bare, finish_but, is_derived};
 use super::{NearlyWellFormed, WellFormed, choose, encoded};
 use crate::decode::decode;
-use crate::eth::Ethernet;
+use crate::eth::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, ETHERTYPE_ROCE_V1, Ethernet};
 use crate::field::{FIELDS, Field, Ordinary, Value};
 use crate::frame::{Frame, Roce};
-use crate::net::{Ipv4, Ipv6, Net};
+use crate::net::{Ipv4, Ipv6};
 use crate::opcode::Opcode;
 
 /// Longest payload that a packet grows to, in bytes.
@@ -193,17 +193,17 @@ fn settled(frame: &[u8]) -> Vec<u8> {
             place.copy_from_slice(&(number as u16).to_be_bytes());
         }
     };
-    let udp = match bare_network(eth.ethertype) {
-        Some(Net::V4(_)) if rest > Ipv4::MIN_LEN => {
+    let udp = match eth.ethertype {
+        ETHERTYPE_IPV4 if rest > Ipv4::MIN_LEN => {
             let ihl = usize::from(bytes[net] & 0xf).clamp(5, (rest / 4).max(5));
             bytes[net] = 0x40 | ihl as u8;
             put(&mut bytes, net + 2, rest);
             Some(net + 4 * ihl)
         }
-        Some(Net::V6(_) | Net::Grh(_)) if rest > Ipv6::LEN => {
+        ETHERTYPE_IPV6 | ETHERTYPE_ROCE_V1 if rest > Ipv6::LEN => {
             bytes[net] = 0x60 | bytes[net] & 0xf;
             put(&mut bytes, net + 4, rest - Ipv6::LEN);
-            (eth.ethertype == crate::eth::ETHERTYPE_IPV6).then_some(net + Ipv6::LEN)
+            (eth.ethertype == ETHERTYPE_IPV6).then_some(net + Ipv6::LEN)
         }
         _ => None,
     };
@@ -213,10 +213,4 @@ fn settled(frame: &[u8]) -> Vec<u8> {
         put(&mut bytes, udp + 4, len);
     }
     bytes
-}
-
-/// The network that an ethertype announces.
-fn bare_network(ethertype: u16) -> Option<Net<'static>> {
-    let nets = Network::ALL.into_iter().map(|network| bare(Opcode::RC_SEND_ONLY, network));
-    nets.into_iter().find(|packet| packet.eth.ethertype == ethertype).map(|packet| packet.net)
 }
