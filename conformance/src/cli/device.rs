@@ -1,11 +1,16 @@
 //! `--dut`: from a name to a device.
 
-use std::path::PathBuf;
+use std::fs::File;
+use std::io::Read;
+use std::path::Path;
+use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 
 use crate::dut::{Dut, Emulator, Vm};
+use crate::ledger::Ledger;
 use crate::profile::Profile;
+use crate::scenario::CAPABILITIES;
 
 /// Profiles that come with the tool.
 const PROFILES: [(&str, &str); 4] = [
@@ -33,10 +38,10 @@ impl Choice {
     pub(super) fn repeat(&self) -> String {
         let mut words = String::new();
         if self.dut != "emulator" {
-            words += &format!(" --dut '{}'", self.dut);
+            words += &format!(" --dut {}", quoted(&self.dut));
         }
         if let Some(profile) = &self.profile {
-            words += &format!(" --profile '{profile}'");
+            words += &format!(" --profile {}", quoted(profile));
         }
         words
     }
@@ -61,9 +66,72 @@ impl Choice {
         if PROFILES.iter().any(|(known, _)| *known == name) {
             return built_in(name);
         }
-        let known = || PROFILES.map(|(known, _)| known).join(", ");
-        Profile::load(&PathBuf::from(name)).with_context(|| format!("no profile {name:?}; built in are {}", known()))
+        let path = Path::new(name);
+        if !path.exists() {
+            let known = PROFILES.map(|(known, _)| known).join(", ");
+            bail!("there is no profile and no file {name:?}; built in are {known}");
+        }
+        let text = read(path).with_context(|| format!("cannot read the profile {name}"))?;
+        let stem = path.file_stem().map_or_else(|| name.to_owned(), |stem| stem.to_string_lossy().into_owned());
+        let mut profile = Profile::parse(name, &text).map_err(|error| anyhow::anyhow!("{error}"))?;
+        profile.name = stem;
+        check(&profile).with_context(|| format!("the profile {name} is not right"))?;
+        Ok(profile)
     }
+}
+
+/// Largest profile, in bytes.
+const MAX_PROFILE: u64 = 1 << 20;
+
+/// The text of a file. A pipe would keep us waiting, a device would never end.
+fn read(path: &Path) -> anyhow::Result<String> {
+    if !path.is_file() {
+        bail!("it is not a file");
+    }
+    let mut text = String::new();
+    File::open(path)?.take(MAX_PROFILE + 1).read_to_string(&mut text)?;
+    if text.len() as u64 > MAX_PROFILE {
+        bail!("it has more than {MAX_PROFILE} bytes");
+    }
+    Ok(text)
+}
+
+/// Capabilities that no scenario needs by name: they follow from its network.
+const NETWORK_CAPABILITIES: [&str; 3] = ["ipv4", "ipv6", "rocev2"];
+
+/// What would make every verdict wrong without a word: no time to answer, capabilities and rules with a slip in them.
+fn check(profile: &Profile) -> anyhow::Result<()> {
+    let known = || CAPABILITIES.iter().chain(&NETWORK_CAPABILITIES);
+    for capability in &profile.capabilities {
+        if !known().any(|known| known == capability) {
+            let known: Vec<&str> = known().copied().collect();
+            bail!("there is no capability {capability:?}; take some of {}", known.join(", "));
+        }
+    }
+    let timing = profile.timing;
+    let longest = Duration::from_secs(600);
+    for (name, time, least) in [
+        ("response_ms", timing.response, 1),
+        ("silence_ms", timing.silence, 1),
+        ("settle_ms", timing.settle, 0),
+        ("slack_ms", timing.slack, 0),
+    ] {
+        if time < Duration::from_millis(least) || time > longest {
+            bail!("{name} = {} is out of range; take {least} to {}", time.as_millis(), longest.as_millis());
+        }
+    }
+    for deviation in &profile.deviations {
+        if Ledger::embedded().get(&deviation.rule).is_none() {
+            let (scenario, rule) = (&deviation.scenario, &deviation.rule);
+            bail!("the deviation of {scenario} names the rule {rule:?}, which `rocespec rules` does not know");
+        }
+    }
+    Ok(())
+}
+
+/// A word as a shell reads it.
+pub(super) fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
 }
 
 /// The profile of a kernel release, `6.1.0-57-amd64`: that of its series, or the general one.
@@ -86,6 +154,14 @@ mod tests {
     use super::*;
 
     #[test]
+    fn a_word_comes_back_out_of_a_shell() {
+        for word in ["rxe:6.1", "it's", "'", "a b; $(c) \"d\" \\ \n"] {
+            let shell = std::process::Command::new("sh").args(["-c", &format!("printf %s {}", quoted(word))]).output();
+            assert_eq!(shell.unwrap().stdout, word.as_bytes());
+        }
+    }
+
+    #[test]
     fn a_kernel_gets_the_profile_of_its_series() {
         assert_eq!(rxe_profile("6.1.0-57-amd64"), "rxe-6.1");
         assert_eq!(rxe_profile("7.3.4+deb13-amd64"), "rxe-7.3");
@@ -98,6 +174,7 @@ mod tests {
         let catalogue = crate::scenario::catalogue().unwrap();
         for (name, _) in PROFILES {
             let profile = built_in(name).unwrap();
+            check(&profile).unwrap();
             for deviation in &profile.deviations {
                 let scenario = catalogue.iter().find(|scenario| scenario.id == deviation.scenario);
                 let scenario = scenario.unwrap_or_else(|| panic!("{name}: no scenario {}", deviation.scenario));

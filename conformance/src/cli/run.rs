@@ -1,16 +1,19 @@
 //! `rocespec run`
 
 use std::fs::File;
-use std::io::{BufWriter, IsTerminal, Write};
+use std::io::{BufWriter, ErrorKind, IsTerminal, Write};
+use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
+use anyhow::{Context as _, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rocespec_reports::outcome::Run;
 use rocespec_reports::{folder, json, junit, terminal};
 
 use super::{Outcome, device, output, scenarios};
 use crate::run::{self, Done, Options};
+
+mod stop;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -56,8 +59,12 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args) -> Outcome {
     let catalogue = args.source.load()?;
     let planned = run::plan(&catalogue, &args.filters, args.all)?;
-    prepare_folder(&args.report)?;
+    let _lock = prepare_folder(&args.report)?;
+    // What cannot be written is said before the device has worked for it.
+    let junit = args.junit.as_deref().map(create).transpose()?;
+    let json = args.json.as_deref().map(create).transpose()?;
     let mut dut = args.device.start()?;
+    stop::on_signals();
     let options =
         Options { seed: args.seed, dut: args.device.dut.clone(), repeat: args.device.repeat() + &args.source.repeat() };
 
@@ -71,22 +78,32 @@ pub(super) fn run(args: &Args) -> Outcome {
         let line = terminal::case(&done.case, &style);
         bar.suspend(|| {
             let mut out = std::io::stdout().lock();
-            if let Err(error) = write!(out, "{line}") {
-                failure.get_or_insert(error.into());
+            if let Err(error) = print(&mut out, &line) {
+                failure.get_or_insert(error);
             }
         });
         bar.inc(1);
     };
-    let result = run::run(&mut *dut, &planned, &options, &mut done);
+    let result = run::run_until(&mut *dut, &planned, &options, &stop::asked, &mut done);
     bar.finish_and_clear();
     drop(dut);
-    write_reports(args, &result)?;
+    write_reports(args, &result, junit, json)?;
     if let Some(error) = failure {
         return Err(error);
     }
-    let mut out = std::io::stdout().lock();
-    write!(out, "{}", terminal::summary_with_report(&result, Some(&args.report), &style))?;
+    print(&mut std::io::stdout().lock(), &terminal::summary_with_report(&result, Some(&args.report), &style))?;
+    if stop::asked() {
+        eprintln!("rocespec: stopped; the report holds what was run until then, the rest is INCONCLUSIVE in it");
+    }
     Ok(result.exit_code(args.strict))
+}
+
+/// Prints. A reader who has seen enough (`rocespec run | head`) changes nothing about the verdict.
+fn print(out: &mut impl Write, text: &str) -> anyhow::Result<()> {
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context("cannot write to standard output"),
+        _ => Ok(()),
+    }
 }
 
 /// A bar on standard error while a person looks at it.
@@ -103,13 +120,34 @@ fn progress(cases: usize) -> ProgressBar {
 /// Where the frames of a run lie inside the report folder.
 const FRAMES: &str = "frames";
 
-/// Makes the folder, and clears the frames of an earlier run.
-fn prepare_folder(folder: &Path) -> anyhow::Result<()> {
+/// Makes the folder, takes it for this run, and clears the frames of an earlier one. Other files stay. The folder is ours
+/// as long as what comes back lives.
+fn prepare_folder(folder: &Path) -> anyhow::Result<File> {
     let frames = folder.join(FRAMES);
-    if frames.is_dir() {
-        std::fs::remove_dir_all(&frames).with_context(|| format!("cannot clear {}", frames.display()))?;
+    std::fs::create_dir_all(&frames).with_context(|| format!("cannot make the report folder {}", folder.display()))?;
+    let lock = lock(folder)?;
+    let clear = || -> std::io::Result<()> {
+        for entry in std::fs::read_dir(&frames)? {
+            let path = entry?.path();
+            if path.extension().is_some_and(|extension| extension == "pcapng") {
+                std::fs::remove_file(path)?;
+            }
+        }
+        Ok(())
+    };
+    clear().with_context(|| format!("cannot clear {}", frames.display()))?;
+    Ok(lock)
+}
+
+/// Keeps a second run out of a folder. Where the file system has no locks, nothing is locked.
+fn lock(folder: &Path) -> anyhow::Result<File> {
+    let file = File::open(folder).with_context(|| format!("cannot open the report folder {}", folder.display()))?;
+    // SAFETY: the descriptor is open as long as `file` lives.
+    let taken = unsafe { libc::flock(file.as_raw_fd(), libc::LOCK_EX | libc::LOCK_NB) };
+    if taken != 0 && std::io::Error::last_os_error().kind() == ErrorKind::WouldBlock {
+        bail!("another run writes to {}; choose another folder with --report", folder.display());
     }
-    std::fs::create_dir_all(&frames).with_context(|| format!("cannot make the report folder {}", folder.display()))
+    Ok(file)
 }
 
 fn write_frames(folder: &Path, done: &mut Done) -> anyhow::Result<()> {
@@ -128,17 +166,21 @@ fn file_name(id: &str) -> String {
     id.replace('/', ".")
 }
 
-fn write_reports(args: &Args, run: &Run) -> anyhow::Result<()> {
+fn write_reports(args: &Args, run: &Run, junit: Option<Place>, json: Option<Place>) -> anyhow::Result<()> {
     folder::write(run, &args.report).with_context(|| format!("cannot write to {}", args.report.display()))?;
-    if let Some(path) = &args.junit {
-        junit::write(run, &mut create(path)?)?;
+    if let Some((mut file, path)) = junit {
+        junit::write(run, &mut file).with_context(|| format!("cannot write {}", path.display()))?;
     }
-    if let Some(path) = &args.json {
-        json::write(run, &mut create(path)?)?;
+    if let Some((mut file, path)) = json {
+        json::write(run, &mut file).with_context(|| format!("cannot write {}", path.display()))?;
     }
     Ok(())
 }
 
-fn create(path: &Path) -> anyhow::Result<BufWriter<File>> {
-    Ok(BufWriter::new(File::create(path).with_context(|| format!("cannot write {}", path.display()))?))
+/// An open file and how it is called.
+type Place = (BufWriter<File>, PathBuf);
+
+fn create(path: &Path) -> anyhow::Result<Place> {
+    let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+    Ok((BufWriter::new(file), path.to_owned()))
 }

@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::bail;
 
+use super::device::quoted;
 use crate::scenario::{self, Scenario};
 
 /// Which catalogue.
@@ -29,6 +30,9 @@ impl Source {
 
     /// The words that choose the same catalogue again.
     pub(super) fn repeat(&self) -> String {
-        self.scenarios.as_ref().map(|folder| format!(" --scenarios '{}'", folder.display())).unwrap_or_default()
+        self.scenarios
+            .as_ref()
+            .map(|folder| format!(" --scenarios {}", quoted(&folder.to_string_lossy())))
+            .unwrap_or_default()
     }
 }

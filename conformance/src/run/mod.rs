@@ -44,6 +44,18 @@ pub struct Done {
 ///
 /// A device that dies is restarted; when it does not come back, what is left is INCONCLUSIVE.
 pub fn run(dut: &mut dyn Dut, planned: &[Planned<'_>], options: &Options, done: &mut dyn FnMut(&mut Done)) -> Run {
+    run_until(dut, planned, options, &|| false, done)
+}
+
+/// Runs the cases until `stop` says to stop, which is asked before each. Those that are left are INCONCLUSIVE, and `done`
+/// does not see them.
+pub fn run_until(
+    dut: &mut dyn Dut,
+    planned: &[Planned<'_>],
+    options: &Options,
+    stop: &dyn Fn() -> bool,
+    done: &mut dyn FnMut(&mut Done),
+) -> Run {
     let mut cases = Vec::new();
     let mut past = BTreeSet::new();
     let mut lost: Option<String> = match dut.control(&Command::Reset {}) {
@@ -51,6 +63,11 @@ pub fn run(dut: &mut dyn Dut, planned: &[Planned<'_>], options: &Options, done: 
         Err(error) => Some(error.to_string()),
     };
     for planned in planned {
+        if stop() {
+            let not_run = Executed::nothing(Ending::Unknown("not run: the run was stopped".to_owned()));
+            cases.push(conclude(dut, planned, options, not_run).case);
+            continue;
+        }
         let mut executed = match &lost {
             Some(why) => Executed::nothing(Ending::Unknown(format!("the device is lost: {why}"))),
             None => execute::execute(dut, planned, options.seed, Pace::Script, &mut past),

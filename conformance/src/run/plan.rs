@@ -1,5 +1,7 @@
 //! What is to be run: scenarios, variants and filters.
 
+use std::collections::BTreeSet;
+
 use crate::scenario::{Scenario, Variant};
 
 /// A scenario in one variant.
@@ -34,7 +36,7 @@ pub fn plan<'s>(scenarios: &'s [Scenario], filters: &[String], all: bool) -> Res
     let mut used = vec![false; filters.len()];
     let mut planned = Vec::new();
     for scenario in scenarios {
-        let usual: Vec<String> =
+        let usual: BTreeSet<String> =
             scenario.variants(all).into_iter().map(|v| Planned { scenario, variant: v }.id()).collect();
         for variant in scenario.variants(true) {
             let case = Planned { scenario, variant };

@@ -6,6 +6,9 @@ use std::path::Path;
 
 use annotate_snippets::{AnnotationKind, Group, Level, Renderer, Snippet};
 
+/// Most problems that are shown; behind them their number stands.
+const SHOWN: usize = 100;
+
 /// Everything that is wrong with one or more scenario files. `Display` gives plain text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Diagnostics {
@@ -106,11 +109,12 @@ impl Diagnostics {
     /// As text, with colour for a terminal or without.
     pub fn render(&self, color: bool) -> String {
         let renderer = if color { Renderer::styled() } else { Renderer::plain() };
-        let shown = self
-            .files
-            .iter()
-            .flat_map(|file| file.problems.iter().map(|problem| file.render(problem, &renderer)))
-            .collect::<Vec<_>>();
+        let all = || self.files.iter().flat_map(|file| file.problems.iter().map(move |problem| (file, problem)));
+        let mut shown: Vec<String> = all().take(SHOWN).map(|(file, problem)| file.render(problem, &renderer)).collect();
+        match all().count().saturating_sub(SHOWN) {
+            0 => {}
+            more => shown.push(format!("{more} more errors; mend these first")),
+        }
         shown.join("\n\n")
     }
 }
@@ -127,8 +131,13 @@ impl std::error::Error for Diagnostics {}
 pub(super) fn position(text: &str, at: usize) -> (u32, u32) {
     let (start, _) = line_around(text, at);
     let line = text.as_bytes()[..start].iter().filter(|&&byte| byte == b'\n').count() + 1;
-    let column = text.get(start..at).map_or(0, |before| before.chars().count()) + 1;
-    (line as u32, column as u32)
+    (line as u32, column(text, at))
+}
+
+/// Column of a place in a text, from 1. Unlike [`position`] it does not look at the lines before.
+pub(super) fn column(text: &str, at: usize) -> u32 {
+    let (start, _) = line_around(text, at);
+    text.get(start..at).map_or(0, |before| before.chars().count()) as u32 + 1
 }
 
 /// The line around a place, without its end.

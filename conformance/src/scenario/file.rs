@@ -34,6 +34,8 @@ const KEYS: &[&str] = &["title", "about", "rules", "level", "needs", "setup", "v
 const LEVELS: &[(&str, Level)] =
     &[("must", Level::Must), ("should", Level::Should), ("may", Level::May), ("info", Level::Info)];
 const NETWORKS: &[(&str, Network)] = &[("v4", Network::V4), ("v6", Network::V6), ("v1", Network::V1)];
+/// Most values of one axis.
+const MAX_VALUES: usize = 64;
 const MTUS: [u64; 5] = [256, 512, 1024, 2048, 4096];
 
 /// Reads the text of a scenario. `file_name` is how messages call it; `id` is its path below the folder of scenarios.
@@ -280,7 +282,13 @@ impl<'t> Reader<'t> {
                 continue;
             };
             let mut shown: Vec<String> = Vec::new();
-            for item in self.list(value) {
+            let list = self.list(value);
+            if list.len() > MAX_VALUES {
+                let problem = Problem::at(span, "too many values");
+                self.problems.push(problem.label(format!("at most {MAX_VALUES}")));
+                continue;
+            }
+            for item in list {
                 let mut text = None;
                 match axis {
                     Axis::StartPsn => text = self.start_psn(item).map(|psn| format!("{psn:#08x}")),

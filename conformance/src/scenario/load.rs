@@ -14,6 +14,8 @@ const MAX_FILE: u64 = 1 << 20;
 const MAX_DEPTH: usize = 16;
 /// Most scenarios in one folder and below.
 const MAX_FILES: usize = 10_000;
+/// Longest id, so that the file of a case's frames can bear it.
+const MAX_ID: usize = 160;
 
 include!(concat!(env!("OUT_DIR"), "/catalogue.rs"));
 
@@ -24,6 +26,10 @@ include!(concat!(env!("OUT_DIR"), "/catalogue.rs"));
 pub fn load(path: &Path, id: &str) -> Result<Scenario, Diagnostics> {
     let fail = |message: String| Diagnostics::whole(path, message);
     let mut bytes = Vec::new();
+    // A pipe would keep us waiting, a device would never end.
+    if fs::metadata(path).is_ok_and(|what| !what.is_file()) {
+        return Err(fail("not a file; only files can be scenarios".to_owned()));
+    }
     fs::File::open(path)
         .and_then(|file| file.take(MAX_FILE + 1).read_to_end(&mut bytes))
         .map_err(|error| fail(format!("cannot be read: {error}")))?;
@@ -35,7 +41,8 @@ pub fn load(path: &Path, id: &str) -> Result<Scenario, Diagnostics> {
     parse(&path.display().to_string(), id, text)
 }
 
-/// Reads every `.toml` file of a folder and below, sorted by id.
+/// Reads every `.toml` file of a folder and below, sorted by id. What begins with a dot is passed over: editors and version
+/// control keep their own files there.
 ///
 /// # Errors
 /// Everything that is wrong with any of them.
@@ -72,19 +79,39 @@ fn all(results: impl Iterator<Item = Result<Scenario, Diagnostics>>) -> Result<V
 fn collect(folder: &Path, prefix: &str, depth: usize, files: &mut Vec<(String, PathBuf)>) -> Result<(), Diagnostics> {
     let fail = |message: String| Diagnostics::whole(folder, message);
     if depth > MAX_DEPTH {
-        return Err(fail(format!("more than {MAX_DEPTH} folders deep")));
+        return Err(fail(format!(
+            "more than {MAX_DEPTH} folders deep; does a link in it lead back to a folder above?"
+        )));
     }
     for entry in fs::read_dir(folder).map_err(|error| fail(format!("cannot be read: {error}")))? {
         let path = entry.map_err(|error| fail(format!("cannot be read: {error}")))?.path();
         let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        if name.starts_with('.') {
+            continue;
+        }
         if path.is_dir() {
             collect(&path, &format!("{prefix}{name}/"), depth + 1, files)?;
         } else if let Some(stem) = name.strip_suffix(".toml") {
             if files.len() == MAX_FILES {
                 return Err(fail(format!("more than {MAX_FILES} scenarios")));
             }
-            files.push((format!("{prefix}{stem}"), path));
+            let id = format!("{prefix}{stem}");
+            if let Some(fault) = fault_of_id(&id) {
+                return Err(Diagnostics::whole(&path, format!("{fault}; rename it")));
+            }
+            files.push((id, path));
         }
     }
     Ok(())
+}
+
+/// What keeps a path from being an id. Ids stand in commands, in reports and in the names of files, so they are plain.
+fn fault_of_id(id: &str) -> Option<String> {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
+    if id.split('/').any(|part| part.is_empty() || part.starts_with('-') || !part.chars().all(plain)) {
+        return Some(
+            "names of scenarios and their folders are made of a-z, A-Z, 0-9, `_` and, further on, `-`".to_owned(),
+        );
+    }
+    (id.len() > MAX_ID).then(|| format!("the path of a scenario below its folder has at most {MAX_ID} bytes"))
 }

@@ -1,6 +1,6 @@
 //! Packets of a script, checked before any device is there to give their symbols a value.
 
-use rocespec_codec::notation::{Line, NotationError, Region, Scope, parse, parse_pattern};
+use rocespec_codec::notation::{Line, NotationError, NotationErrorKind, Region, Scope, parse, parse_pattern};
 use rocespec_codec::{Ipv4, Net, RKey, Roce};
 
 use super::diagnostics::Problem;
@@ -75,7 +75,12 @@ fn base_of(packet: &Roce<'_>) -> Roce<'static> {
 
 fn problem(text: Piece<'_>, error: &NotationError, network: Option<Network>) -> Problem {
     // What the codec says is a fault and, after a semicolon, what to do.
-    let said = error.to_string();
+    let said = match error.kind {
+        NotationErrorKind::Buffer { .. } => {
+            format!("this packet is too long; a script's packets have at most {LONGEST_FRAME} bytes")
+        }
+        _ => error.to_string(),
+    };
     let (message, label) = said.split_once("; ").unwrap_or((&said, ""));
     let on = network.map_or(String::new(), |network| format!(" (when ip is {})", network.name()));
     Problem::at(text.at + error.span.start..text.at + error.span.end, format!("{message}{on}")).label(label)

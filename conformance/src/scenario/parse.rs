@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::diagnostics::{Problem, position};
+use super::diagnostics::{Problem, column};
 use super::header::Network;
 use super::packet::{Purpose, Regions, check};
 use super::script::{Action, Alternative, PacketText, Step, Verb};
@@ -73,7 +73,7 @@ impl<'f> Lines<'f> {
     }
 
     fn column_of(&self, at: usize) -> u32 {
-        position(self.file, at).1
+        column(self.file, at)
     }
 }
 

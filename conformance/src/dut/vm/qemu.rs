@@ -103,10 +103,11 @@ impl Qemu {
         }
     }
 
-    /// A kernel that dies says so over a slow serial line, after the wire has fallen silent.
+    /// A kernel that dies says so over a slow serial line, after the wire has fallen silent. That QEMU ended, and how, is
+    /// known a little later than that its console did.
     pub(super) fn wait_for_last_words(&self) {
         let started = Instant::now();
-        while !self.console.ended() && started.elapsed() < LAST_WORDS {
+        while !(self.console.ended() && self.is_dead()) && started.elapsed() < LAST_WORDS {
             thread::sleep(LOOK);
         }
     }

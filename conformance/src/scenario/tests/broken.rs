@@ -109,3 +109,24 @@ fn columns_count_characters() {
     let file = &wrong.files()[0];
     assert_eq!(file.position(&file.problems[0]), Some((7, 20)));
 }
+
+#[test]
+fn a_packet_that_is_too_long_for_a_script() {
+    let said = script("> SEND_ONLY psn=0 65000B\n< ACK\n");
+    assert!(said.contains("this packet is too long") && said.contains("16384"), "{said}");
+}
+
+#[test]
+fn an_axis_has_few_values() {
+    let values: Vec<String> = (0..65).map(|psn| psn.to_string()).collect();
+    let vary = format!("vary = {{ start_psn = [{}] }}\nscript", values.join(", "));
+    let said = said(&format!("{}> SEND_ONLY psn=0 ack\n< ACK\n'''\n", HEADER.replacen("script", &vary, 1)));
+    assert!(said.contains("at most 64"), "{said}");
+}
+
+#[test]
+fn a_flood_of_faults_is_cut() {
+    let said = script(&"nonsense\n".repeat(10_000));
+    assert!(said.ends_with("9900 more errors; mend these first"));
+    assert_eq!(said.matches("no step begins with").count(), 100);
+}
