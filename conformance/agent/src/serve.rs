@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{ErrorKind, Read, Write};
-use std::net::TcpListener;
+use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -15,6 +15,8 @@ use crate::session::{Next, Session};
 const PORT_PATIENCE: Duration = Duration::from_secs(10);
 /// How long to wait before looking again whether somebody opened the other end of a serial port.
 const NOBODY_THERE: Duration = Duration::from_millis(20);
+/// How long a TCP tester may take for its first command, so that one who never says it does not keep the others out.
+const HELLO_PATIENCE: Duration = if cfg!(test) { Duration::from_millis(200) } else { Duration::from_secs(10) };
 /// How long a TCP tester may leave our answer unread before it is given up.
 const WRITE_PATIENCE: Duration = Duration::from_secs(30);
 
@@ -75,11 +77,33 @@ enum End {
     Shutdown,
 }
 
+/// A byte stream to a tester.
+trait Stream: Read + Write {
+    /// Bounds the next reads; `None` takes the bound away.
+    fn bound_reads(&mut self, limit: Option<Duration>) -> std::io::Result<()>;
+}
+
+impl Stream for TcpStream {
+    fn bound_reads(&mut self, limit: Option<Duration>) -> std::io::Result<()> {
+        self.set_read_timeout(limit)
+    }
+}
+
+impl Stream for File {
+    /// A serial port has one tester at the other end and keeps nobody out.
+    fn bound_reads(&mut self, _limit: Option<Duration>) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
 /// One tester's session, from its first byte to its last.
-fn talk<B: Backend, S: Read + Write>(stream: &mut S, token: Option<&str>, backend: &mut B) -> std::io::Result<End> {
+fn talk<B: Backend, S: Stream>(stream: &mut S, token: Option<&str>, backend: &mut B) -> std::io::Result<End> {
     let mut session = Session::new(backend, token);
     let mut bytes = vec![0; 64 << 10];
+    let deadline = Instant::now() + HELLO_PATIENCE;
     loop {
+        let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
+        stream.bound_reads((!session.is_greeted()).then_some(left))?;
         let count = match stream.read(&mut bytes) {
             Ok(0) => return Ok(End::Gone),
             Ok(count) => count,
@@ -127,7 +151,7 @@ fn make_raw(port: &File) {
 }
 
 /// Asks the system to notice within about a minute that the peer's machine is gone.
-fn keep_alive(stream: &std::net::TcpStream) {
+fn keep_alive(stream: &TcpStream) {
     let set = |level, option, value: libc::c_int| {
         // SAFETY: the descriptor is open as long as `stream` lives; the value is an int, as these options want.
         unsafe {
@@ -146,7 +170,7 @@ mod tests {
     use super::*;
     use crate::fake::Fake;
     use std::io::{BufRead, BufReader};
-    use std::net::{SocketAddr, TcpStream};
+    use std::net::SocketAddr;
 
     const HELLO: &str = "{\"id\":1,\"cmd\":\"hello\",\"version\":1,\"token\":\"secret\"}\n";
 
@@ -168,6 +192,8 @@ mod tests {
             fake.alive.get()
         });
         let create = "{\"id\":2,\"cmd\":\"create_qp\",\"kind\":\"rc\"}\n";
+        // One that says nothing and stays does not keep the others out.
+        let silent = TcpStream::connect(address).unwrap();
         // One that leaves in the middle of a line, one that only looks in, one without the token, one that is right.
         assert_eq!(exchange(address, &format!("{HELLO}{create}{{\"id\":3"), 2).len(), 2);
         assert_eq!(exchange(address, "", 0).len(), 0);
@@ -176,6 +202,7 @@ mod tests {
         let answers = exchange(address, &format!("{HELLO}{create}{{\"id\":3,\"cmd\":\"shutdown\"}}\n"), 9);
         assert_eq!(answers.len(), 3);
         assert_eq!(agent.join().unwrap(), 0);
+        drop(silent);
     }
 
     #[test]

@@ -51,6 +51,11 @@ impl<'a, B: Backend> Session<'a, B> {
         }
     }
 
+    /// True once the tester has said `hello`, with the right token.
+    pub(crate) fn is_greeted(&self) -> bool {
+        self.greeted
+    }
+
     /// Takes bytes in and writes one whole line for each that they complete, each before the next is carried out:
     /// a burst of orders must not pile up its answers in memory.
     pub(crate) fn receive(&mut self, bytes: &[u8], out: &mut dyn Write) -> std::io::Result<Next> {
