@@ -58,7 +58,9 @@ impl Bth {
         }
     }
 
+    #[inline(always)]
     pub(crate) fn read(bytes: &[u8]) -> Bth {
+        let bytes = bytes.first_chunk::<{ Bth::LEN }>().expect("a BTH");
         Bth {
             opcode: Opcode(bytes[0]),
             se: bytes[1] & 0x80 != 0,
@@ -69,13 +71,14 @@ impl Bth {
             fecn: bytes[4] & 0x80 != 0,
             becn: bytes[4] & 0x40 != 0,
             resv6: bytes[4] & 0x3f,
-            dest_qp: Qpn::new(wire::u24(bytes, 5)),
+            dest_qp: Qpn::new(wire::u32(bytes, 4)),
             ack_req: bytes[8] & 0x80 != 0,
             resv7: bytes[8] & 0x7f,
-            psn: Psn::new(wire::u24(bytes, 9)),
+            psn: Psn::new(wire::u32(bytes, 8)),
         }
     }
 
+    #[inline]
     pub(crate) fn bytes(&self) -> [u8; 12] {
         let flags = u8::from(self.se) << 7 | u8::from(self.migreq) << 6 | (self.pad_count & 3) << 4 | self.tver & 0xf;
         let congestion = u8::from(self.fecn) << 7 | u8::from(self.becn) << 6 | self.resv6 & 0x3f;

@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::net::Net;
+
 /// A layer of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are the layers' own")]
@@ -66,6 +68,18 @@ pub enum LengthSource {
     GrhPayLen,
     /// UDP length.
     UdpLength,
+}
+
+impl LengthSource {
+    /// The length field of a network header.
+    #[inline]
+    pub(crate) fn of(net: &Net<'_>) -> LengthSource {
+        match net {
+            Net::V4(_) => LengthSource::Ipv4TotalLength,
+            Net::V6(_) => LengthSource::Ipv6PayloadLength,
+            Net::Grh(_) => LengthSource::GrhPayLen,
+        }
+    }
 }
 
 impl fmt::Display for LengthSource {

@@ -22,8 +22,12 @@ pub struct MacAddr(pub [u8; 6]);
 
 impl fmt::Display for MacAddr {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let [a, b, c, d, e, g] = self.0;
-        write!(f, "{a:02x}:{b:02x}:{c:02x}:{d:02x}:{e:02x}:{g:02x}")
+        let digit = |nibble: u8| (if nibble < 10 { b'0' } else { b'a' - 10 }) + nibble;
+        let mut text = *b"00:00:00:00:00:00";
+        for (pair, octet) in text.chunks_mut(3).zip(self.0) {
+            (pair[0], pair[1]) = (digit(octet >> 4), digit(octet & 0xf));
+        }
+        f.write_str(core::str::from_utf8(&text).map_err(|_| fmt::Error)?)
     }
 }
 
@@ -85,26 +89,35 @@ pub struct Ethernet {
 impl Ethernet {
     /// Bytes on the wire.
     #[expect(clippy::len_without_is_empty, reason = "a header is never empty")]
+    #[inline]
     pub fn len(&self) -> usize {
         14 + Tag::LEN * self.tags.len()
     }
 
+    /// Reads the addresses and the ethertype behind them.
+    #[inline(always)]
+    pub(crate) fn untagged(bytes: &[u8; 14]) -> Ethernet {
+        let [d0, d1, d2, d3, d4, d5, s0, s1, s2, s3, s4, s5, t0, t1] = *bytes;
+        Ethernet {
+            dst: MacAddr([d0, d1, d2, d3, d4, d5]),
+            src: MacAddr([s0, s1, s2, s3, s4, s5]),
+            tags: ArrayVec::new(),
+            ethertype: u16::from_be_bytes([t0, t1]),
+        }
+    }
+
     /// Reads the header; the rest begins at [`Ethernet::len`]. A third tag is left to be seen as the ethertype.
+    #[inline(always)]
     pub(crate) fn read(frame: &[u8]) -> Result<Ethernet, DecodeError> {
         let short = |layer, offset, needed| DecodeError {
             layer,
             offset,
             kind: ErrorKind::TooShort { needed, available: frame.len() - offset, limit: LengthSource::Frame },
         };
-        if frame.len() < 14 {
+        let Some(fixed) = frame.first_chunk() else {
             return Err(short(Layer::Ethernet, 0, 14));
-        }
-        let mut eth = Ethernet {
-            dst: MacAddr(frame[..6].try_into().expect("six bytes")),
-            src: MacAddr(frame[6..12].try_into().expect("six bytes")),
-            tags: ArrayVec::new(),
-            ethertype: wire::u16(frame, 12),
         };
+        let mut eth = Ethernet::untagged(fixed);
         while Tag::is_tpid(eth.ethertype) && !eth.tags.is_full() {
             let at = eth.len();
             if frame.len() < at + Tag::LEN {
@@ -116,6 +129,7 @@ impl Ethernet {
         Ok(eth)
     }
 
+    #[inline]
     pub(crate) fn write(&self, mut put: impl FnMut(&[u8])) {
         put(&self.dst.0);
         put(&self.src.0);

@@ -151,67 +151,108 @@ pub struct Extensions {
 }
 
 impl Extensions {
+    /// Reads the headers that `opcode` calls for from bytes that are as long as they.
+    pub(crate) fn read_all(opcode: Opcode, mut bytes: &[u8]) -> Extensions {
+        let mut ext = Extensions::default();
+        for header in opcode.headers() {
+            ext.read(*header, bytes);
+            bytes = &bytes[header.len()..];
+        }
+        ext
+    }
+
     /// Reads one header from bytes that are long enough.
+    #[inline]
     pub(crate) fn read(&mut self, header: Header, bytes: &[u8]) {
         match header {
-            Header::Rdeth => {
-                self.rdeth = Rdeth { reserved: bytes[0], ee_context: Qpn::new(wire::u24(bytes, 1)) };
-            }
-            Header::Deth => {
-                self.deth = Deth {
-                    qkey: QKey::new(wire::u32(bytes, 0)),
-                    reserved: bytes[4],
-                    src_qp: Qpn::new(wire::u24(bytes, 5)),
-                };
-            }
-            Header::XrcEth => self.xrceth = XrcEth { reserved: bytes[0], srqn: Qpn::new(wire::u24(bytes, 1)) },
-            Header::Feth => self.feth = Feth(wire::u32(bytes, 0)),
-            Header::Reth => {
-                self.reth =
-                    Reth { va: wire::u64(bytes, 0), rkey: RKey::new(wire::u32(bytes, 8)), len: wire::u32(bytes, 12) };
-            }
-            Header::AtomicEth => {
-                self.atomic = AtomicEth {
-                    va: wire::u64(bytes, 0),
-                    rkey: RKey::new(wire::u32(bytes, 8)),
-                    swap_add: wire::u64(bytes, 12),
-                    compare: wire::u64(bytes, 20),
-                };
-            }
-            Header::Aeth => self.aeth = Aeth { syndrome: Syndrome(bytes[0]), msn: Msn::new(wire::u24(bytes, 1)) },
-            Header::AtomicAckEth => self.atomic_ack = AtomicAckEth { original: wire::u64(bytes, 0) },
-            Header::ImmDt => self.immdt = ImmDt(wire::u32(bytes, 0)),
-            Header::Ieth => self.ieth = Ieth(RKey::new(wire::u32(bytes, 0))),
+            Header::Rdeth => self.rdeth = Rdeth::read(bytes),
+            Header::Deth => self.deth = Deth::read(bytes),
+            Header::XrcEth => self.xrceth = XrcEth::read(bytes),
+            Header::Feth => self.feth = Feth::read(bytes),
+            Header::Reth => self.reth = Reth::read(bytes),
+            Header::AtomicEth => self.atomic = AtomicEth::read(bytes),
+            Header::Aeth => self.aeth = Aeth::read(bytes),
+            Header::AtomicAckEth => self.atomic_ack = AtomicAckEth::read(bytes),
+            Header::ImmDt => self.immdt = ImmDt::read(bytes),
+            Header::Ieth => self.ieth = Ieth::read(bytes),
         }
     }
 
     /// Writes the headers that `opcode` calls for.
+    #[inline]
     pub(crate) fn write(&self, opcode: Opcode, mut put: impl FnMut(&[u8])) {
         for header in opcode.headers() {
-            match header {
-                Header::Rdeth => put(&wire::with_u24(self.rdeth.reserved, self.rdeth.ee_context.get())),
-                Header::Deth => {
-                    put(&self.deth.qkey.get().to_be_bytes());
-                    put(&wire::with_u24(self.deth.reserved, self.deth.src_qp.get()));
-                }
-                Header::XrcEth => put(&wire::with_u24(self.xrceth.reserved, self.xrceth.srqn.get())),
-                Header::Feth => put(&self.feth.0.to_be_bytes()),
-                Header::Reth => {
-                    put(&self.reth.va.to_be_bytes());
-                    put(&self.reth.rkey.get().to_be_bytes());
-                    put(&self.reth.len.to_be_bytes());
-                }
-                Header::AtomicEth => {
-                    put(&self.atomic.va.to_be_bytes());
-                    put(&self.atomic.rkey.get().to_be_bytes());
-                    put(&self.atomic.swap_add.to_be_bytes());
-                    put(&self.atomic.compare.to_be_bytes());
-                }
-                Header::Aeth => put(&wire::with_u24(self.aeth.syndrome.0, self.aeth.msn.get())),
-                Header::AtomicAckEth => put(&self.atomic_ack.original.to_be_bytes()),
-                Header::ImmDt => put(&self.immdt.0.to_be_bytes()),
-                Header::Ieth => put(&self.ieth.0.get().to_be_bytes()),
-            }
+            put(&self.bytes(*header)[..header.len()]);
         }
     }
+
+    /// One header, with zeroes behind it.
+    fn bytes(&self, header: Header) -> [u8; 28] {
+        let mut bytes = [0; 28];
+        let mut words = bytes.as_chunks_mut::<4>().0.iter_mut();
+        let mut put = |word: [u8; 4]| {
+            if let Some(place) = words.next() {
+                *place = word;
+            }
+        };
+        let long = |value: u64| [(value >> 32) as u32, value as u32].map(u32::to_be_bytes);
+        match header {
+            Header::Rdeth => put(wire::with_u24(self.rdeth.reserved, self.rdeth.ee_context.get())),
+            Header::Deth => {
+                put(self.deth.qkey.get().to_be_bytes());
+                put(wire::with_u24(self.deth.reserved, self.deth.src_qp.get()));
+            }
+            Header::XrcEth => put(wire::with_u24(self.xrceth.reserved, self.xrceth.srqn.get())),
+            Header::Feth => put(self.feth.0.to_be_bytes()),
+            Header::Reth => {
+                long(self.reth.va).into_iter().for_each(&mut put);
+                put(self.reth.rkey.get().to_be_bytes());
+                put(self.reth.len.to_be_bytes());
+            }
+            Header::AtomicEth => {
+                long(self.atomic.va).into_iter().for_each(&mut put);
+                put(self.atomic.rkey.get().to_be_bytes());
+                long(self.atomic.swap_add).into_iter().for_each(&mut put);
+                long(self.atomic.compare).into_iter().for_each(&mut put);
+            }
+            Header::Aeth => put(wire::with_u24(self.aeth.syndrome.0, self.aeth.msn.get())),
+            Header::AtomicAckEth => {
+                long(self.atomic_ack.original).into_iter().for_each(&mut put);
+            }
+            Header::ImmDt => put(self.immdt.0.to_be_bytes()),
+            Header::Ieth => put(self.ieth.0.get().to_be_bytes()),
+        }
+        bytes
+    }
+}
+
+/// Each header from bytes that are long enough.
+macro_rules! read {
+    ($($header:ident |$bytes:ident| $value:expr;)*) => {
+        $(impl $header {
+            #[inline(always)]
+            pub(crate) fn read($bytes: &[u8]) -> $header {
+                let $bytes = $bytes.first_chunk::<{ Header::$header.len() }>().expect("a header");
+                $value
+            }
+        })*
+    };
+}
+
+read! {
+    Rdeth |bytes| Rdeth { reserved: bytes[0], ee_context: Qpn::new(wire::u32(bytes, 0)) };
+    Deth |bytes| Deth { qkey: QKey::new(wire::u32(bytes, 0)), reserved: bytes[4], src_qp: Qpn::new(wire::u32(bytes, 4)) };
+    XrcEth |bytes| XrcEth { reserved: bytes[0], srqn: Qpn::new(wire::u32(bytes, 0)) };
+    Feth |bytes| Feth(wire::u32(bytes, 0));
+    Reth |bytes| Reth { va: wire::u64(bytes, 0), rkey: RKey::new(wire::u32(bytes, 8)), len: wire::u32(bytes, 12) };
+    AtomicEth |bytes| AtomicEth {
+        va: wire::u64(bytes, 0),
+        rkey: RKey::new(wire::u32(bytes, 8)),
+        swap_add: wire::u64(bytes, 12),
+        compare: wire::u64(bytes, 20),
+    };
+    Aeth |bytes| Aeth { syndrome: Syndrome(bytes[0]), msn: Msn::new(wire::u32(bytes, 0)) };
+    AtomicAckEth |bytes| AtomicAckEth { original: wire::u64(bytes, 0) };
+    ImmDt |bytes| ImmDt(wire::u32(bytes, 0));
+    Ieth |bytes| Ieth(RKey::new(wire::u32(bytes, 0)));
 }

@@ -11,7 +11,6 @@ use crate::lldp::Lldp;
 use crate::mac_control::MacControl;
 use crate::nd::Neighbor;
 use crate::net::Net;
-use crate::opcode::Info;
 use crate::udp::Udp;
 
 /// What a frame holds.
@@ -110,21 +109,19 @@ pub struct Roce<'a> {
 
 impl Roce<'_> {
     /// Bytes from the BTH to the end of the ICRC.
+    #[inline]
     pub fn transport_len(&self) -> usize {
-        Bth::LEN + self.bth.opcode.info().map_or(0, Info::headers_len) + self.payload.len() + self.pad.len() + 4
+        Bth::LEN + self.bth.opcode.headers_len() + self.payload.len() + self.pad.len() + 4
     }
 
     /// Bytes of the frame without its trailer.
+    #[inline]
     pub fn packet_len(&self) -> usize {
         self.eth.len() + self.net.len() + self.udp.map_or(0, |_| Udp::LEN) + self.transport_len()
     }
 
     /// The length field that says where the packet ends.
     pub fn length_source(&self) -> LengthSource {
-        match self.net {
-            Net::V4(_) => LengthSource::Ipv4TotalLength,
-            Net::V6(_) => LengthSource::Ipv6PayloadLength,
-            Net::Grh(_) => LengthSource::GrhPayLen,
-        }
+        LengthSource::of(&self.net)
     }
 }

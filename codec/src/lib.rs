@@ -68,7 +68,7 @@ pub use bth::Bth;
 pub use code::{Credits, Mtu, NakCode, RnrTimer, Syndrome, SyndromeClass};
 pub use datagram::{Datagram, Fragment, Ipv6Extension, MAX_IPV6_EXTENSIONS};
 pub use decode::decode;
-pub use encode::{encode, encoded_len};
+pub use encode::{build, encode, encoded_len};
 pub use error::{DecodeError, EncodeError, ErrorKind, Layer, LengthSource};
 pub use eth::{ETHERTYPE_IPV4, ETHERTYPE_IPV6, ETHERTYPE_ROCE_V1, Ethernet, MIN_FRAME, MacAddr, Tag};
 pub use ext::{Aeth, AtomicAckEth, AtomicEth, Deth, Extensions, Feth, Header, Ieth, ImmDt, Rdeth, Reth, XrcEth};

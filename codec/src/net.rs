@@ -54,7 +54,26 @@ pub struct Ipv4<'a> {
     pub options: &'a [u8],
 }
 
-impl Ipv4<'_> {
+impl<'a> Ipv4<'a> {
+    #[inline(always)]
+    pub(crate) fn read(fixed: &[u8; Ipv4::MIN_LEN], options: &'a [u8]) -> Ipv4<'a> {
+        let address = |at: usize| Ipv4Addr::new(fixed[at], fixed[at + 1], fixed[at + 2], fixed[at + 3]);
+        Ipv4 {
+            version: fixed[0] >> 4,
+            ihl: fixed[0] & 0xf,
+            tos: fixed[1],
+            total_len: wire::u16(fixed, 2),
+            id: wire::u16(fixed, 4),
+            flags_offset: wire::u16(fixed, 6),
+            ttl: fixed[8],
+            protocol: fixed[9],
+            checksum: wire::u16(fixed, 10),
+            src: address(12),
+            dst: address(16),
+            options,
+        }
+    }
+
     /// Bytes without options.
     pub const MIN_LEN: usize = 20;
     /// Don't fragment, in [`Ipv4::flags_offset`].
@@ -64,6 +83,7 @@ impl Ipv4<'_> {
 
     /// Bytes on the wire.
     #[expect(clippy::len_without_is_empty, reason = "a header is never empty")]
+    #[inline]
     pub fn len(&self) -> usize {
         Self::MIN_LEN + self.options.len()
     }
@@ -73,6 +93,7 @@ impl Ipv4<'_> {
         self.flags_offset & (Self::MF | 0x1fff) != 0
     }
 
+    #[inline]
     fn fixed(&self) -> [u8; 20] {
         let mut bytes = [0; 20];
         bytes[0] = self.version << 4 | self.ihl & 0xf;
@@ -90,13 +111,16 @@ impl Ipv4<'_> {
 
     /// The checksum that belongs to the other fields.
     pub fn right_checksum(&self) -> u16 {
-        let mut sum = 0u32;
+        let mut sum = 0u64;
         let blank = Ipv4 { checksum: 0, ..*self };
-        for pair in blank.fixed().chunks_exact(2).chain(self.options.chunks_exact(2)) {
-            sum += u32::from(u16::from_be_bytes([pair[0], pair[1]]));
+        // Words of 32 bits: the carries come back in the end, as those of 16 would.
+        for word in blank.fixed().as_chunks::<4>().0 {
+            sum += u64::from(u32::from_be_bytes(*word));
         }
-        if let [odd] = self.options.chunks_exact(2).remainder() {
-            sum += u32::from(*odd) << 8;
+        for part in self.options.chunks(4) {
+            let mut word = [0; 4];
+            word[..part.len()].copy_from_slice(part);
+            sum += u64::from(u32::from_be_bytes(word));
         }
         while sum > 0xffff {
             sum = (sum & 0xffff) + (sum >> 16);
@@ -133,7 +157,9 @@ impl Ipv6 {
     /// Bytes on the wire.
     pub const LEN: usize = 40;
 
+    #[inline(always)]
     pub(crate) fn read(bytes: &[u8]) -> Ipv6 {
+        let bytes = bytes.first_chunk::<{ Ipv6::LEN }>().expect("a header");
         let first = wire::u32(bytes, 0);
         let address = |at: usize| Ipv6Addr::from(<[u8; 16]>::try_from(&bytes[at..at + 16]).expect("16 bytes"));
         Ipv6 {
@@ -148,6 +174,7 @@ impl Ipv6 {
         }
     }
 
+    #[inline]
     pub(crate) fn bytes(&self) -> [u8; 40] {
         let mut bytes = [0; 40];
         let first =
@@ -176,6 +203,7 @@ pub enum Net<'a> {
 impl<'a> Net<'a> {
     /// Bytes on the wire.
     #[expect(clippy::len_without_is_empty, reason = "a header is never empty")]
+    #[inline]
     pub fn len(&self) -> usize {
         match self {
             Net::V4(ip) => ip.len(),
@@ -218,14 +246,15 @@ impl<'a> Net<'a> {
     }
 
     /// Reads the header that begins at `offset` of the frame. Gives it, and how many bytes it says follow.
+    #[inline(always)]
     pub(crate) fn read_v4(frame: &'a [u8], offset: usize) -> Result<(Ipv4<'a>, usize), DecodeError> {
         let bytes = &frame[offset..];
         let error = |kind| DecodeError { layer: Layer::Ipv4, offset, kind };
         let short = |needed| error(ErrorKind::TooShort { needed, available: bytes.len(), limit: LengthSource::Frame });
-        if bytes.len() < Ipv4::MIN_LEN {
+        let Some(fixed) = bytes.first_chunk::<{ Ipv4::MIN_LEN }>() else {
             return Err(short(Ipv4::MIN_LEN));
-        }
-        let (version, ihl) = (bytes[0] >> 4, bytes[0] & 0xf);
+        };
+        let (version, ihl) = (fixed[0] >> 4, fixed[0] & 0xf);
         if version != 4 {
             return Err(error(ErrorKind::Version(version)));
         }
@@ -236,21 +265,7 @@ impl<'a> Net<'a> {
         if bytes.len() < len {
             return Err(short(len));
         }
-        let address = |at: usize| Ipv4Addr::new(bytes[at], bytes[at + 1], bytes[at + 2], bytes[at + 3]);
-        let ip = Ipv4 {
-            version,
-            ihl,
-            tos: bytes[1],
-            total_len: wire::u16(bytes, 2),
-            id: wire::u16(bytes, 4),
-            flags_offset: wire::u16(bytes, 6),
-            ttl: bytes[8],
-            protocol: bytes[9],
-            checksum: wire::u16(bytes, 10),
-            src: address(12),
-            dst: address(16),
-            options: &bytes[Ipv4::MIN_LEN..len],
-        };
+        let ip = Ipv4::read(fixed, &bytes[Ipv4::MIN_LEN..len]);
         let (claimed, field) = (usize::from(ip.total_len), LengthSource::Ipv4TotalLength);
         if claimed > bytes.len() {
             return Err(error(ErrorKind::TooLong { field, claimed, available: bytes.len() }));
@@ -260,6 +275,7 @@ impl<'a> Net<'a> {
     }
 
     /// As [`Net::read_v4`], for IPv6 and for a GRH.
+    #[inline(always)]
     pub(crate) fn read_v6(
         frame: &[u8],
         offset: usize,
@@ -283,6 +299,7 @@ impl<'a> Net<'a> {
         Ok((ip, claimed))
     }
 
+    #[inline]
     pub(crate) fn write(&self, mut put: impl FnMut(&[u8])) {
         match self {
             Net::V4(ip) => {
@@ -294,6 +311,7 @@ impl<'a> Net<'a> {
     }
 
     /// The header as the ICRC sees it: what routers may change is all ones.
+    #[inline]
     pub(crate) fn write_masked(&self, put: impl FnMut(&[u8])) {
         match *self {
             Net::V4(ip) => Net::V4(Ipv4 { tos: 0xff, ttl: 0xff, checksum: 0xffff, ..ip }),

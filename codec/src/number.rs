@@ -16,11 +16,13 @@ macro_rules! serial {
             pub const MODULUS: u32 = 1 << 24;
 
             /// Takes the low 24 bits.
+            #[inline]
             pub const fn new(value: u32) -> Self {
                 $name(value & 0xff_ffff)
             }
 
             /// The value, 0 to 2^24 - 1.
+            #[inline]
             pub const fn get(self) -> u32 {
                 self.0
             }
@@ -85,11 +87,13 @@ macro_rules! key {
 
         impl $name {
             /// Takes the value, cut to its width.
+            #[inline]
             pub const fn new(value: $inner) -> Self {
                 $name(value & (((1u64 << $width) - 1) as $inner))
             }
 
             /// The value.
+            #[inline]
             pub const fn get(self) -> $inner {
                 self.0
             }

@@ -92,6 +92,9 @@ pub struct Info {
     pub position: Position,
     kind: Kind,
     flags: u8,
+    /// A bit for each header, by its place in [`Header`].
+    has: u16,
+    headers_len: u8,
 }
 
 const PLAIN: u8 = 0;
@@ -136,18 +139,21 @@ impl Info {
     }
 
     /// True when `header` follows the BTH.
-    pub fn has(&self, header: Header) -> bool {
-        self.headers.contains(&header)
+    #[inline]
+    pub const fn has(&self, header: Header) -> bool {
+        self.has >> header as u16 & 1 == 1
     }
 
     /// Bytes of the headers behind the BTH.
-    pub fn headers_len(&self) -> usize {
-        self.headers.iter().map(|header| header.len()).sum()
+    #[inline]
+    pub const fn headers_len(&self) -> usize {
+        self.headers_len as usize
     }
 }
 
 impl Opcode {
     /// What is known of it; `None` for reserved and manufacturers' codes.
+    #[inline]
     pub const fn info(self) -> Option<&'static Info> {
         INFO[self.0 as usize].as_ref()
     }
@@ -176,10 +182,26 @@ impl Opcode {
     }
 
     /// Headers behind the BTH, in wire order; none for an opcode that is not defined.
+    #[inline]
     pub const fn headers(self) -> &'static [Header] {
         match self.info() {
             Some(info) => info.headers,
             None => &[],
+        }
+    }
+
+    /// True when `header` follows the BTH.
+    #[inline]
+    pub(crate) const fn has(self, header: Header) -> bool {
+        matches!(self.info(), Some(info) if info.has(header))
+    }
+
+    /// Bytes of the headers behind the BTH.
+    #[inline]
+    pub(crate) const fn headers_len(self) -> usize {
+        match self.info() {
+            Some(info) => info.headers_len(),
+            None => 0,
         }
     }
 }
@@ -191,6 +213,18 @@ impl fmt::Debug for Opcode {
             None => write!(f, "Opcode({:#04x})", self.0),
         }
     }
+}
+
+/// Headers follow one another as they stand in [`Header`], whatever the opcode: readers rest on it.
+const fn are_in_order(headers: &[Header]) -> bool {
+    let mut at = 1;
+    while at < headers.len() {
+        if headers[at - 1] as u8 >= headers[at] as u8 {
+            return false;
+        }
+        at += 1;
+    }
+    true
 }
 
 macro_rules! opcodes {
@@ -210,6 +244,7 @@ macro_rules! opcodes {
             let mut table = [const { None }; 256];
             $(
                 assert!(matches!(Opcode($code).transport(), Transport::$transport));
+                assert!(are_in_order(&[$(Header::$header),*]));
                 table[$code] = Some(Info {
                     name: stringify!($name),
                     headers: &[$(Header::$header),*],
@@ -217,6 +252,8 @@ macro_rules! opcodes {
                     position: Position::$position,
                     kind: Kind::$kind,
                     flags: $($flag)|+,
+                    has: 0 $(| 1 << Header::$header as u16)*,
+                    headers_len: 0 $(+ Header::$header.len() as u8)*,
                 });
             )*
             table

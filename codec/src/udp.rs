@@ -22,7 +22,9 @@ impl Udp {
     /// Bytes on the wire.
     pub const LEN: usize = 8;
 
+    #[inline(always)]
     pub(crate) fn read(bytes: &[u8]) -> Udp {
+        let bytes = bytes.first_chunk::<{ Udp::LEN }>().expect("a UDP header");
         Udp {
             sport: wire::u16(bytes, 0),
             dport: wire::u16(bytes, 2),
@@ -31,6 +33,7 @@ impl Udp {
         }
     }
 
+    #[inline]
     pub(crate) fn bytes(&self) -> [u8; 8] {
         let [a, b] = self.sport.to_be_bytes();
         let [c, d] = self.dport.to_be_bytes();

@@ -12,6 +12,7 @@ use crate::frame::Roce;
 use crate::opcode::Opcode;
 
 pub use table::FIELDS;
+pub(crate) use table::{Each, unrolled};
 pub use value::{Kind, Value};
 pub use walk::{Visit, Walk};
 
@@ -67,13 +68,21 @@ impl core::fmt::Debug for Field {
 
 /// Gives every derived field its right value, innermost first, except those that `keep` names.
 pub fn complete(packet: &mut Roce<'_>, keep: impl Fn(&Field) -> bool) {
-    for field in FIELDS {
-        if let Ordinary::Derived(right) = field.ordinary
-            && !keep(field)
-            && (field.get)(packet).is_some()
-        {
-            let value = right(packet);
-            (field.set)(packet, value);
+    struct Complete<'c, 'p, K> {
+        packet: &'c mut Roce<'p>,
+        keep: K,
+    }
+    impl<K: Fn(&Field) -> bool> Each for Complete<'_, '_, K> {
+        #[inline(always)]
+        fn field(&mut self, at: usize, field: &'static Field) {
+            if let Ordinary::Derived(right) = field.ordinary
+                && !(self.keep)(&FIELDS[at])
+                && (field.get)(self.packet).is_some()
+            {
+                let value = right(self.packet);
+                (field.set)(self.packet, value);
+            }
         }
     }
+    unrolled(&mut Complete { packet, keep });
 }

@@ -57,8 +57,34 @@ macro_rules! mac {
     };
 }
 
-/// Every field.
-pub static FIELDS: &[Field] = &[
+/// Makes the table, and a walk over it in which the compiler knows every entry.
+macro_rules! fields {
+    ($($field:expr,)*) => {
+        /// Every field.
+        pub static FIELDS: &[Field] = &[$($field),*];
+
+        /// Hands over each entry of [`FIELDS`] with its place.
+        ///
+        /// Unrolled: where `each` is inlined, so are the functions of the entry, and what does not concern it falls away.
+        #[inline(always)]
+        pub(crate) fn unrolled(each: &mut impl Each) {
+            let mut at = 0;
+            $(
+                each.field(at, const { &$field });
+                at += 1;
+            )*
+            debug_assert_eq!(at, FIELDS.len());
+        }
+    };
+}
+
+/// What [`unrolled`] calls.
+pub(crate) trait Each {
+    /// Takes the field at `at` of [`FIELDS`]. `field` is equal to it, at another address.
+    fn field(&mut self, at: usize, field: &'static Field);
+}
+
+fields![
     in_bth!("qp", Kind::Qpn, Ordinary::Base, dest_qp),
     number!("psn", Kind::Psn, Ordinary::Shown(has_sequence), |p| Some(p.bth.psn.number()), |p, v| {
         p.bth.psn = Number::from_number(v);
@@ -259,8 +285,9 @@ const TPID: u64 = 0x8100;
 /// Operation code of COMPARE SWAP in every transport that has it.
 const COMPARE_SWAP: u8 = 0x13;
 
+#[inline]
 fn has(packet: &Roce<'_>, header: Header) -> Option<()> {
-    packet.bth.opcode.headers().contains(&header).then_some(())
+    packet.bth.opcode.has(header).then_some(())
 }
 
 /// A CNP is outside of every sequence: its PSN is 0.

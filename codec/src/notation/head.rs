@@ -96,13 +96,22 @@ fn name(opcode: Opcode) -> Option<&'static str> {
     Some(name.strip_prefix("RC_").unwrap_or(name))
 }
 
-impl fmt::Display for Head {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl Head {
+    pub(super) fn write(self, f: &mut impl fmt::Write) -> fmt::Result {
         let prefix = ACKNOWLEDGE.iter().find(|(opcode, _)| *opcode == self.opcode);
         match (prefix, self.class, name(self.opcode)) {
-            (Some((_, prefix)), Some(class), _) => write!(f, "{prefix}{}", class.word()),
+            (Some((_, prefix)), Some(class), _) => {
+                f.write_str(prefix)?;
+                f.write_str(class.word())
+            }
             (_, _, Some(name)) => f.write_str(name),
             (_, _, None) => write!(f, "OP_{:#04x}", self.opcode.0),
         }
+    }
+}
+
+impl fmt::Display for Head {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.write(f)
     }
 }

@@ -26,6 +26,7 @@
 //! it was. Two values are no packets in this sense, and do not come back: headers that the opcode does not call for
 //! hold zeroes, and there is a UDP header in RoCE v2 and only there.
 
+mod digits;
 mod error;
 mod head;
 mod number;

@@ -1,14 +1,16 @@
 //! A packet to a line.
 
-use core::fmt;
+use core::fmt::{self, Write};
 
+use super::digits::Gather;
 use super::head::Head;
 use super::other;
 use super::parse::UNTAGGED;
 use super::scope::{NetKind, Scope};
 use super::text::Names;
 use super::value::{Given, IcrcFault};
-use crate::field::{FIELDS, Field, Ordinary, Value};
+use crate::ext::Header;
+use crate::field::{Each, FIELDS, Field, Ordinary, Value, unrolled};
 use crate::frame::{Frame, Roce};
 use crate::icrc;
 use crate::number::RKey;
@@ -67,37 +69,80 @@ impl fmt::Display for Printed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Printed { packet, scope, absolute, elided } = *self;
         let (head, kind) = (Head::of(packet), NetKind::of(&packet.net));
-        write!(f, "{head}")?;
+        let f = &mut Gather::new(f);
+        head.write(f)?;
         if kind != NetKind::of(&scope.base.net) {
-            write!(f, " {}", kind.word())?;
+            f.write_str(" ")?;
+            f.write_str(kind.word())?;
         }
         let untagged = packet.eth.tags.len() < scope.base.eth.tags.len();
         if untagged {
-            write!(f, " {UNTAGGED}")?;
+            f.write_str(" ")?;
+            f.write_str(UNTAGGED)?;
         }
-        let start = scope.start(head, kind, untagged);
+        let base = scope.like_base(head.opcode, kind, untagged);
+        let right_icrc = icrc::compute(packet);
+        let mut written = Written { packet, base: &base, right_icrc, fields: 0 };
+        unrolled(&mut written);
         let names = Names { origin: scope.origin(), regions: scope.regions, rkey: rkey(packet), absolute, elided };
-        for field in FIELDS {
-            if let Some(value) = (field.get)(packet)
-                && is_written(field, packet, &start, value)
-            {
+        for field in written.fields() {
+            if let Some(value) = (field.get)(packet) {
                 f.write_str(" ")?;
-                names.word(f, field, relative(field, packet, value))?;
+                let is_icrc = field.name == ICRC;
+                let fault = IcrcFault::ALL.into_iter().find(|fault| is_icrc && fault.of(right_icrc) == packet.icrc);
+                names.word(f, field, fault.map_or(Given::Exactly(value), Given::Icrc))?;
             }
         }
-        Ok(())
+        f.flush()
+    }
+}
+
+const ICRC: &str = "icrc";
+
+/// Finds the fields that the line says.
+struct Written<'w> {
+    packet: &'w Roce<'w>,
+    base: &'w Roce<'w>,
+    right_icrc: u32,
+    /// A bit for each, by its place in [`FIELDS`].
+    fields: u128,
+}
+
+const _: () = assert!(FIELDS.len() <= 128);
+
+impl Written<'_> {
+    fn fields(&self) -> impl Iterator<Item = &'static Field> + use<> {
+        let mut left = self.fields;
+        core::iter::from_fn(move || {
+            let at = left.trailing_zeros() as usize;
+            left &= left.wrapping_sub(1);
+            FIELDS.get(at)
+        })
+    }
+}
+
+impl Each for Written<'_> {
+    #[inline(always)]
+    fn field(&mut self, at: usize, field: &'static Field) {
+        let is_written = match (field.get)(self.packet) {
+            Some(_) if field.name == ICRC => self.packet.icrc != self.right_icrc,
+            Some(value) => is_written(field, self.packet, self.base, value),
+            None => false,
+        };
+        self.fields |= u128::from(is_written) << at;
     }
 }
 
 /// True when the value is not the ordinary one.
-fn is_written(field: &Field, packet: &Roce<'_>, start: &Roce<'_>, value: Value<'_>) -> bool {
+#[inline(always)]
+fn is_written(field: &Field, packet: &Roce<'_>, base: &Roce<'_>, value: Value<'_>) -> bool {
     match field.ordinary {
         Ordinary::Uint(number) => value != Value::Uint(number),
         Ordinary::Always => true,
         Ordinary::Shown(shown) => shown(packet),
         Ordinary::Opcode(ordinary) => value != ordinary(packet.bth.opcode),
         Ordinary::Derived(right) => value != right(packet),
-        Ordinary::Base => match (field.get)(start) {
+        Ordinary::Base => match (field.get)(base) {
             Some(ordinary) => value != ordinary,
             // A tag that the base does not have: its id stands for it, the rest is 0.
             None => field.name.ends_with(".id") || value != Value::Uint(0),
@@ -107,18 +152,11 @@ fn is_written(field: &Field, packet: &Roce<'_>, start: &Roce<'_>, value: Value<'
 
 /// The remote key that a packet names.
 pub(super) fn rkey(packet: &Roce<'_>) -> Option<RKey> {
-    let value = (Field::named("rkey")?.get)(packet)?;
-    value.uint().map(|rkey| RKey::new(rkey as u32))
-}
-
-/// The value, or for an ICRC how it stands to the right one.
-fn relative<'p>(field: &Field, packet: &Roce<'p>, value: Value<'p>) -> Given<'p> {
-    if field.name != "icrc" {
-        return Given::Exactly(value);
+    match packet.bth.opcode {
+        opcode if opcode.has(Header::Reth) => Some(packet.ext.reth.rkey),
+        opcode if opcode.has(Header::AtomicEth) => Some(packet.ext.atomic.rkey),
+        _ => None,
     }
-    let right = icrc::compute(packet);
-    let fault = IcrcFault::ALL.into_iter().find(|fault| fault.of(right) == packet.icrc);
-    fault.map_or(Given::Exactly(value), Given::Icrc)
 }
 
 impl fmt::Display for PrintedFrame<'_> {

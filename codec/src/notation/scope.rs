@@ -155,9 +155,8 @@ impl Scope<'_> {
         self.base.bth.psn
     }
 
-    /// The packet that a line with this head and nothing else stands for, before its derived fields are completed.
-    pub(super) fn start<'b>(&self, head: Head, kind: NetKind, untagged: bool) -> Roce<'b> {
-        let opcode = head.opcode;
+    /// The base, as a packet of this opcode and kind: its fields are the ordinary ones where [`Ordinary::Base`] says so.
+    pub(super) fn like_base<'b>(&self, opcode: Opcode, kind: NetKind, untagged: bool) -> Roce<'b> {
         let mut base: Roce<'b> = self.base.clone();
         base.bth.opcode = opcode;
         if NetKind::of(&base.net) != kind {
@@ -167,6 +166,13 @@ impl Scope<'_> {
         if untagged {
             base.eth.tags.clear();
         }
+        base
+    }
+
+    /// The packet that a line with this head and nothing else stands for, before its derived fields are completed.
+    pub(super) fn start<'b>(&self, head: Head, kind: NetKind, untagged: bool) -> Roce<'b> {
+        let opcode = head.opcode;
+        let base: Roce<'b> = self.like_base(opcode, kind, untagged);
         let mut packet = Roce {
             eth: base.eth.clone(),
             bth: Bth::new(opcode),

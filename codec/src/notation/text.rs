@@ -2,6 +2,7 @@
 
 use core::fmt;
 
+use super::digits::{self, Sink};
 use super::head::Head;
 use super::scope::{self, NetKind, Region};
 use super::value::{ECN, Given};
@@ -29,16 +30,28 @@ pub(super) struct Names<'n> {
 
 impl Names<'_> {
     /// Writes the value alone, without the field's name.
-    pub(super) fn write(&self, f: &mut fmt::Formatter<'_>, kind: Kind, value: Value<'_>) -> fmt::Result {
+    pub(super) fn write(&self, f: &mut impl Sink, kind: Kind, value: Value<'_>) -> fmt::Result {
         match (kind, value) {
             (_, Value::Mac(mac)) => write!(f, "{mac}"),
-            (_, Value::V4(address)) => write!(f, "{address}"),
+            (_, Value::V4(address)) => digits::v4(f, address),
             (_, Value::V6(address)) => write!(f, "{address}"),
-            (Kind::Payload, Value::Bytes(bytes)) if has_pattern(bytes) => payload(f, bytes),
+            (Kind::Payload, Value::Bytes(bytes)) => match Pattern::of(bytes) {
+                Some(pattern) => pattern.write(f, bytes.len()),
+                None => self.bytes(f, bytes),
+            },
             (_, Value::Bytes(bytes)) => self.bytes(f, bytes),
-            (Kind::Psn, Value::Uint(psn)) if self.absolute => write!(f, "@{psn:#08x}"),
-            (Kind::Psn, Value::Uint(psn)) => write!(f, "{}", Psn::new(psn as u32).since(self.origin)),
-            (Kind::Hex(_) | Kind::Qpn, Value::Uint(number)) => write!(f, "{number:#x}"),
+            (Kind::Psn, Value::Uint(psn)) if self.absolute => {
+                f.write_str("@")?;
+                digits::hex(f, psn, 6)
+            }
+            (Kind::Psn, Value::Uint(psn)) => {
+                let distance = Psn::new(psn as u32).since(self.origin);
+                if distance < 0 {
+                    f.write_str("-")?;
+                }
+                digits::decimal(f, distance.unsigned_abs().into())
+            }
+            (Kind::Hex(_) | Kind::Qpn, Value::Uint(number)) => digits::hex(f, number, 1),
             (Kind::RKey, Value::Uint(rkey)) => self.rkey(f, RKey::new(rkey as u32)),
             (Kind::Va, Value::Uint(va)) => self.va(f, va),
             (Kind::RnrTimer, Value::Uint(code)) => {
@@ -52,24 +65,24 @@ impl Names<'_> {
             }
             (Kind::NakCode, Value::Uint(code)) => match NakCode::new(code as u8).name() {
                 Some(name) => f.write_str(name),
-                None => write!(f, "{code}"),
+                None => digits::decimal(f, code),
             },
             (Kind::Ecn, Value::Uint(bits)) => f.write_str(ECN[bits as usize & 3]),
-            (_, Value::Uint(number)) => write!(f, "{number}"),
+            (_, Value::Uint(number)) => digits::decimal(f, number),
         }
     }
 
-    fn rkey(&self, f: &mut fmt::Formatter<'_>, rkey: RKey) -> fmt::Result {
+    fn rkey(&self, f: &mut impl Sink, rkey: RKey) -> fmt::Result {
         match self.keyed(rkey) {
             Some(region) => {
                 f.write_str(region.name)?;
                 offset(f, i64::from(rkey.get()) - i64::from(region.rkey.get()))
             }
-            None => write!(f, "{rkey}"),
+            None => digits::hex(f, rkey.get().into(), 1),
         }
     }
 
-    fn va(&self, f: &mut fmt::Formatter<'_>, va: u64) -> fmt::Result {
+    fn va(&self, f: &mut impl Sink, va: u64) -> fmt::Result {
         let holds = |region: &Region<'_>| va.wrapping_sub(region.va) < region.len;
         let is_near =
             |region: &Region<'_>| va.wrapping_sub(region.va.wrapping_sub(NEAR)) <= region.len.saturating_add(2 * NEAR);
@@ -82,7 +95,7 @@ impl Names<'_> {
                 f.write_str(region.name)?;
                 offset(f, va.wrapping_sub(region.va) as i64)
             }
-            None => write!(f, "{va:#x}"),
+            None => digits::hex(f, va, 1),
         }
     }
 
@@ -100,23 +113,23 @@ impl Names<'_> {
         self.regions.iter().filter(move |region| scope::is_name(region.name) && first(region))
     }
 
-    pub(super) fn bytes(&self, f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
+    pub(super) fn bytes(&self, f: &mut impl Sink, bytes: &[u8]) -> fmt::Result {
         if bytes.is_empty() {
             return f.write_str("none");
         }
         if self.elided && bytes.len() > SHORT {
             return write!(f, "{}B~{:08x}", bytes.len(), crc32fast::hash(bytes));
         }
-        bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+        digits::pairs(f, bytes)
     }
 
     /// Writes a field as a word of the line.
-    pub(super) fn word(&self, f: &mut fmt::Formatter<'_>, field: &Field, given: Given<'_>) -> fmt::Result {
+    pub(super) fn word(&self, f: &mut impl Sink, field: &Field, given: Given<'_>) -> fmt::Result {
         match given {
             Given::Exactly(Value::Uint(1)) if field.kind == Kind::Flag => return f.write_str(field.name),
             Given::Exactly(Value::Bytes(bytes)) if field.kind == Kind::Payload => {
-                if has_pattern(bytes) {
-                    return payload(f, bytes);
+                if let Some(pattern) = Pattern::of(bytes) {
+                    return pattern.write(f, bytes.len());
                 }
                 if self.elided && bytes.len() > SHORT {
                     return self.bytes(f, bytes);
@@ -127,12 +140,13 @@ impl Names<'_> {
             }
             _ => {}
         }
-        write!(f, "{}=", field.name)?;
+        f.write_str(field.name)?;
+        f.write_str("=")?;
         self.given(f, field.kind, given)
     }
 
     /// Writes what stands behind `name=`.
-    pub(super) fn given(&self, f: &mut fmt::Formatter<'_>, kind: Kind, given: Given<'_>) -> fmt::Result {
+    pub(super) fn given(&self, f: &mut impl Sink, kind: Kind, given: Given<'_>) -> fmt::Result {
         match given {
             Given::Exactly(value) => self.write(f, kind, value),
             Given::Range(first, last) => {
@@ -149,7 +163,7 @@ impl Names<'_> {
 }
 
 /// Writes `+0x40`, `-1` or nothing.
-fn offset(f: &mut fmt::Formatter<'_>, offset: i64) -> fmt::Result {
+fn offset(f: &mut impl Sink, offset: i64) -> fmt::Result {
     let sign = if offset < 0 { '-' } else { '+' };
     match offset.unsigned_abs() {
         0 => Ok(()),
@@ -158,19 +172,45 @@ fn offset(f: &mut fmt::Formatter<'_>, offset: i64) -> fmt::Result {
     }
 }
 
-fn counts(bytes: &[u8]) -> bool {
-    bytes.iter().enumerate().all(|(at, byte)| *byte == at as u8)
+/// The bytes that count from 0.
+static COUNT: [u8; 256] = {
+    let mut count = [0; 256];
+    let mut at = 0;
+    while at < 256 {
+        count[at] = at as u8;
+        at += 1;
+    }
+    count
+};
+
+/// A pattern that a payload can have.
+enum Pattern {
+    /// The bytes count from 0.
+    Count,
+    /// All are this one.
+    Same(u8),
 }
 
-/// True for bytes that count from 0, or are all the same.
-fn has_pattern(bytes: &[u8]) -> bool {
-    counts(bytes) || bytes.iter().all(|byte| *byte == bytes[0])
-}
+impl Pattern {
+    fn of(bytes: &[u8]) -> Option<Pattern> {
+        if bytes.chunks(COUNT.len()).all(|chunk| *chunk == COUNT[..chunk.len()]) {
+            return Some(Pattern::Count);
+        }
+        let [first, rest @ ..] = bytes else { return None };
+        (*rest == bytes[..rest.len()]).then_some(Pattern::Same(*first))
+    }
 
-/// Writes a payload that has a pattern.
-fn payload(f: &mut fmt::Formatter<'_>, bytes: &[u8]) -> fmt::Result {
-    write!(f, "{}B", bytes.len())?;
-    if counts(bytes) { Ok(()) } else { write!(f, "={:02x}", bytes[0]) }
+    /// Writes a payload of `len` bytes.
+    fn write(&self, f: &mut impl Sink, len: usize) -> fmt::Result {
+        digits::decimal(f, len as u64)?;
+        match self {
+            Pattern::Count => f.write_str("B"),
+            Pattern::Same(byte) => {
+                f.write_str("B=")?;
+                digits::pairs(f, &[*byte])
+            }
+        }
+    }
 }
 
 /// A part of a [`Mismatch`](super::Mismatch), as the notation writes it: `3`, `mr+0x40`, `psn_sequence_error`.
