@@ -67,8 +67,10 @@ fn write<'b>(packet: &Roce<'_>, buffer: &'b mut [u8]) -> Result<&'b mut [u8], En
     put(&packet.bth.bytes());
     packet.ext.write(packet.bth.opcode, &mut put);
     put(packet.payload);
-    put(packet.pad);
-    put(&packet.icrc.to_le_bytes());
-    put(packet.trailer);
+    for bytes in [packet.pad, &packet.icrc.to_le_bytes(), packet.trailer] {
+        if !bytes.is_empty() {
+            put(bytes);
+        }
+    }
     Ok(out)
 }

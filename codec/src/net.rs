@@ -304,7 +304,9 @@ impl<'a> Net<'a> {
         match self {
             Net::V4(ip) => {
                 put(&ip.fixed());
-                put(ip.options);
+                if !ip.options.is_empty() {
+                    put(ip.options);
+                }
             }
             Net::V6(ip) | Net::Grh(ip) => put(&ip.bytes()),
         }

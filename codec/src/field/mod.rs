@@ -76,7 +76,7 @@ pub fn complete(packet: &mut Roce<'_>, keep: impl Fn(&Field) -> bool) {
         #[inline(always)]
         fn field(&mut self, at: usize, field: &'static Field) {
             if let Ordinary::Derived(right) = field.ordinary
-                && !(self.keep)(&FIELDS[at])
+                && !FIELDS.get(at).is_some_and(&self.keep)
                 && (field.get)(self.packet).is_some()
             {
                 let value = right(self.packet);

@@ -51,6 +51,7 @@ macro_rules! wrapped {
 wrapped!(Psn Msn Qpn RKey QKey PKey);
 
 /// True when the number fits into a field of this kind.
+#[inline]
 pub(super) fn fits(kind: Kind, value: u64) -> bool {
     let bits = match kind {
         Kind::Flag => 1,
@@ -65,11 +66,13 @@ pub(super) fn fits(kind: Kind, value: u64) -> bool {
 }
 
 /// `bits` bits of `number`, from bit `shift` on.
+#[inline]
 pub(super) fn part<N: Number>(number: N, shift: u8, bits: u8) -> u64 {
     number.number() >> shift & ((1 << bits) - 1)
 }
 
 /// Puts `value` in their place.
+#[inline]
 pub(super) fn set_part<N: Number>(number: &mut N, shift: u8, bits: u8, value: u64) {
     let mask = ((1 << bits) - 1) << shift;
     *number = N::from_number(number.number() & !mask | value << shift & mask);
@@ -83,12 +86,14 @@ macro_rules! number {
             kind: $kind,
             ordinary: $ordinary,
             get: |packet| {
+                #[inline]
                 fn get($p: &Roce<'_>) -> Option<u64> {
                     $get
                 }
                 get(packet).map(Value::Uint)
             },
             set: |packet, value| {
+                #[inline]
                 fn set($q: &mut Roce<'_>, $v: u64) -> Option<()> {
                     $set
                 }

@@ -291,15 +291,18 @@ fn has(packet: &Roce<'_>, header: Header) -> Option<()> {
 }
 
 /// A CNP is outside of every sequence: its PSN is 0.
+#[inline]
 fn has_sequence(packet: &Roce<'_>) -> bool {
     packet.bth.opcode.transport() != Transport::Cnp || packet.bth.psn.get() != 0
 }
 
+#[inline]
 fn syndrome(packet: &Roce<'_>) -> Option<Syndrome> {
     has(packet, Header::Aeth)?;
     Some(packet.ext.aeth.syndrome)
 }
 
+#[inline]
 fn set_syndrome(packet: &mut Roce<'_>, syndrome: Syndrome) -> Option<()> {
     has(packet, Header::Aeth)?;
     packet.ext.aeth.syndrome = syndrome;
@@ -307,11 +310,13 @@ fn set_syndrome(packet: &mut Roce<'_>, syndrome: Syndrome) -> Option<()> {
 }
 
 /// COMPARE SWAP swaps, every other atomic operation adds.
+#[inline]
 fn is_swap(packet: &Roce<'_>) -> Option<bool> {
     has(packet, Header::AtomicEth)?;
     Some(packet.bth.opcode.operation() == COMPARE_SWAP)
 }
 
+#[inline]
 fn ordinary_payload(opcode: Opcode) -> Value<'static> {
     match opcode.info().map(|info| info.payload) {
         Some(PayloadRule::Sixteen) => Value::Bytes(&ZEROS[..16]),
@@ -320,14 +325,17 @@ fn ordinary_payload(opcode: Opcode) -> Value<'static> {
 }
 
 /// Bytes behind the IP header or the GRH.
+#[inline]
 fn behind_ip(packet: &Roce<'_>) -> u64 {
     (packet.udp.map_or(0, |_| Udp::LEN) + packet.transport_len()) as u64
 }
 
+#[inline]
 fn right_version(packet: &Roce<'_>) -> Value<'static> {
     Value::Uint(if matches!(packet.net, Net::V4(_)) { 4 } else { 6 })
 }
 
+#[inline]
 fn right_protocol(packet: &Roce<'_>) -> Value<'static> {
     Value::Uint(match packet.net {
         Net::V4(_) | Net::V6(_) => PROTOCOL_UDP.into(),
@@ -335,6 +343,7 @@ fn right_protocol(packet: &Roce<'_>) -> Value<'static> {
     })
 }
 
+#[inline]
 fn right_ip_len(packet: &Roce<'_>) -> Value<'static> {
     Value::Uint(match packet.net {
         Net::V4(ip) => ip.len() as u64 + behind_ip(packet),
@@ -342,6 +351,7 @@ fn right_ip_len(packet: &Roce<'_>) -> Value<'static> {
     })
 }
 
+#[inline]
 fn right_ip_checksum(packet: &Roce<'_>) -> Value<'static> {
     Value::Uint(match packet.net {
         Net::V4(ip) => ip.right_checksum().into(),
@@ -349,6 +359,7 @@ fn right_ip_checksum(packet: &Roce<'_>) -> Value<'static> {
     })
 }
 
+#[inline]
 fn right_ethertype(packet: &Roce<'_>) -> Value<'static> {
     Value::Uint(match packet.net {
         Net::V4(_) => ETHERTYPE_IPV4.into(),
