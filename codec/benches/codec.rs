@@ -63,10 +63,10 @@ fn building(criterion: &mut Criterion) {
         b.iter(|| {
             let mut packet = black_box(&packet).clone();
             complete(&mut packet, |_| false);
-            drop(black_box(encode(&packet, &mut buffer)));
+            _ = black_box(encode(&packet, &mut buffer));
         });
     });
-    group.bench_function("encode", |b| b.iter(|| drop(black_box(encode(black_box(&packet), &mut buffer)))));
+    group.bench_function("encode", |b| b.iter(|| _ = black_box(encode(black_box(&packet), &mut buffer))));
     group.finish();
 }
 
