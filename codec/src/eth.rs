@@ -20,14 +20,21 @@ pub const MIN_FRAME: usize = 60;
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default, PartialOrd, Ord)]
 pub struct MacAddr(pub [u8; 6]);
 
-impl fmt::Display for MacAddr {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl MacAddr {
+    /// As ASCII, `02:00:00:00:00:01`.
+    pub(crate) fn text(self) -> [u8; 17] {
         let digit = |nibble: u8| (if nibble < 10 { b'0' } else { b'a' - 10 }) + nibble;
         let mut text = *b"00:00:00:00:00:00";
         for (pair, octet) in text.chunks_mut(3).zip(self.0) {
             (pair[0], pair[1]) = (digit(octet >> 4), digit(octet & 0xf));
         }
-        f.write_str(core::str::from_utf8(&text).map_err(|_| fmt::Error)?)
+        text
+    }
+}
+
+impl fmt::Display for MacAddr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(core::str::from_utf8(&self.text()).map_err(|_| fmt::Error)?)
     }
 }
 

@@ -101,12 +101,17 @@ pub(super) fn hex(f: &mut impl Sink, number: u64, width: usize) -> fmt::Result {
 
 /// Writes an IPv4 address.
 pub(super) fn v4(f: &mut impl Sink, address: Ipv4Addr) -> fmt::Result {
-    let mut between = "";
-    address.octets().into_iter().try_for_each(|octet| {
-        f.write_str(between)?;
-        between = ".";
-        decimal(f, octet.into())
-    })
+    let (mut text, mut len) = ([b'.'; 16], 0);
+    for octet in address.octets() {
+        let digits = [octet / 100, octet / 10 % 10, octet % 10];
+        let zeroes = usize::from(octet < 100) + usize::from(octet < 10);
+        for digit in &digits[zeroes..] {
+            text[len] = b'0' + digit;
+            len += 1;
+        }
+        len += 1;
+    }
+    f.ascii(&text[..len - 1])
 }
 
 /// Writes bytes as pairs of hex digits.
@@ -154,6 +159,15 @@ mod tests {
             check(text(|f| decimal(f, number)), format_args!("{number}"));
             check(text(|f| hex(f, number, 1)), format_args!("{number:#x}"));
             check(text(|f| hex(f, number, 6)), format_args!("{number:#08x}"));
+        }
+    }
+
+    #[test]
+    fn addresses_are_those_of_the_formatting_machinery() {
+        for octets in [[0, 1, 9, 10], [11, 99, 100, 101], [199, 200, 250, 255], [255; 4], [0; 4]] {
+            let mut expected = ArrayString::<400>::new();
+            write!(expected, "{}", Ipv4Addr::from(octets)).unwrap();
+            assert_eq!(text(|f| v4(f, octets.into())), expected);
         }
     }
 

@@ -32,7 +32,7 @@ impl Names<'_> {
     /// Writes the value alone, without the field's name.
     pub(super) fn write(&self, f: &mut impl Sink, kind: Kind, value: Value<'_>) -> fmt::Result {
         match (kind, value) {
-            (_, Value::Mac(mac)) => write!(f, "{mac}"),
+            (_, Value::Mac(mac)) => f.ascii(&mac.text()),
             (_, Value::V4(address)) => digits::v4(f, address),
             (_, Value::V6(address)) => write!(f, "{address}"),
             (Kind::Payload, Value::Bytes(bytes)) => match Pattern::of(bytes) {
