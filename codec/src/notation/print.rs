@@ -17,7 +17,7 @@ use crate::number::RKey;
 
 /// The line of a packet: what [`parse`](super::parse) reads back as the same packet in the same scope.
 pub fn print<'p>(packet: &'p Roce<'_>, scope: &'p Scope<'_>) -> Printed<'p> {
-    Printed { packet, scope, absolute: false, elided: false }
+    Printed { packet, scope, absolute: false, elided: false, right_icrc: None }
 }
 
 /// The line of a frame: of its packet, of a pause frame, or `raw` and its bytes.
@@ -32,6 +32,15 @@ pub struct Printed<'p> {
     scope: &'p Scope<'p>,
     absolute: bool,
     elided: bool,
+    right_icrc: Option<u32>,
+}
+
+impl Printed<'_> {
+    /// The ICRC that belongs to the packet, from a caller who has computed it already: it is not computed again.
+    #[must_use]
+    pub fn with_right_icrc(self, icrc: u32) -> Self {
+        Printed { right_icrc: Some(icrc), ..self }
+    }
 }
 
 /// Displays as a line, see [`print_frame`].
@@ -67,7 +76,7 @@ options!(PrintedFrame);
 
 impl fmt::Display for Printed<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Printed { packet, scope, absolute, elided } = *self;
+        let Printed { packet, scope, absolute, elided, right_icrc } = *self;
         let (head, kind) = (Head::of(packet), NetKind::of(&packet.net));
         let f = &mut Gather::new(f);
         head.write(f)?;
@@ -81,7 +90,7 @@ impl fmt::Display for Printed<'_> {
             f.write_str(UNTAGGED)?;
         }
         let base = scope.like_base(head.opcode, kind, untagged);
-        let right_icrc = icrc::compute(packet);
+        let right_icrc = right_icrc.unwrap_or_else(|| icrc::compute(packet));
         let mut written = Written { packet, base: &base, right_icrc, fields: 0 };
         unrolled(&mut written);
         let names = Names { origin: scope.origin(), regions: scope.regions, rkey: rkey(packet), absolute, elided };
@@ -163,7 +172,7 @@ impl fmt::Display for PrintedFrame<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let PrintedFrame { frame, scope, absolute, elided } = *self;
         match frame {
-            Frame::Roce(packet) => fmt::Display::fmt(&Printed { packet, scope, absolute, elided }, f),
+            Frame::Roce(packet) => fmt::Display::fmt(&Printed { packet, scope, absolute, elided, right_icrc: None }, f),
             _ => {
                 let names = Names { origin: scope.origin(), regions: &[], rkey: None, absolute, elided };
                 other::print(f, frame, scope, &names)

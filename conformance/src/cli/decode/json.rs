@@ -68,10 +68,10 @@ impl<'a> Printer<'a> {
     pub(super) fn print(&self, sight: &Sight<'_>, out: &mut impl Write) -> io::Result<()> {
         let captured = sight.captured;
         let packet = sight.packet();
-        let is_whole = matches!(sight.what, What::Roce(_));
+        let is_whole = matches!(sight.what, What::Roce { packet: _, .. });
         let has_headers = match &sight.what {
             What::Partial(partial) => partial.has_headers,
-            What::Roce(_) | What::Other(_) => is_whole,
+            What::Roce { packet: _, .. } | What::Other(_) => is_whole,
         };
         let scope = Scope::default();
         let line = |frame: &Frame<'_>| {
@@ -97,13 +97,13 @@ impl<'a> Printer<'a> {
             kind: kind(sight),
             opcode: packet.map(|packet| opcode_name(packet.bth.opcode)),
             line: match &sight.what {
-                What::Roce(packet) => Some(line(&Frame::Roce(packet.clone()))),
+                What::Roce { packet, .. } => Some(line(&Frame::Roce(packet.clone()))),
                 What::Other(Some(frame)) => Some(line(frame)),
                 What::Other(None) | What::Partial(_) => None,
             },
             fields: packet.filter(|_| has_headers).map(|packet| Fields { packet, is_whole }),
             payload_len: match &sight.what {
-                What::Roce(packet) => Some(packet.payload.len()),
+                What::Roce { packet, .. } => Some(packet.payload.len()),
                 What::Partial(partial) => partial.payload_len,
                 What::Other(_) => None,
             },

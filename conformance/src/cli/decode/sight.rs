@@ -1,6 +1,8 @@
 //! One frame of a capture: what it is, and what is wrong with it.
 
-use rocespec_codec::field::{FIELDS, Kind, Ordinary, Value};
+use std::sync::LazyLock;
+
+use rocespec_codec::field::{FIELDS, Field, Kind, Ordinary, Value};
 use rocespec_codec::mad::{self, Mad};
 use rocespec_codec::{Datagram, Frame, Lax, Opcode, Roce, decode, decode_lax, icrc};
 
@@ -18,7 +20,12 @@ pub(super) struct Sight<'a> {
 
 /// What a captured frame is.
 pub(super) enum What<'a> {
-    Roce(Roce<'a>),
+    Roce {
+        /// As it is.
+        packet: Roce<'a>,
+        /// The ICRC that belongs to it.
+        right_icrc: u32,
+    },
     /// RoCE that ends before its ICRC, or could not be read to its end.
     Partial(Box<Partial<'a>>),
     /// Not RoCE. `None`: not even Ethernet.
@@ -45,8 +52,10 @@ impl<'a> Sight<'a> {
         }
         match decode(&captured.data) {
             Ok(Frame::Roce(packet)) => {
-                let wrong = wrong_fields(&packet);
-                sight(What::Roce(packet), wrong)
+                let right_icrc = icrc::compute_in(&captured.data, &packet);
+                let mut wrong = wrong_fields(&packet);
+                wrong.extend(wrong_icrc(&packet, right_icrc));
+                sight(What::Roce { packet, right_icrc }, wrong)
             }
             Ok(Frame::Datagram(datagram)) if datagram.udp.is_some() => {
                 let wrong = vec![hidden(&datagram).to_owned()];
@@ -58,8 +67,9 @@ impl<'a> Sight<'a> {
                 let lax = decode_lax(&captured.data, original_len);
                 let mut wrong: Vec<String> = lax.problems.iter().map(ToString::to_string).collect();
                 if let Some(packet) = lax.packet() {
-                    wrong.extend(wrong_icrc(&packet));
-                    return sight(What::Roce(packet), wrong);
+                    let right_icrc = icrc::compute(&packet);
+                    wrong.extend(wrong_icrc(&packet, right_icrc));
+                    return sight(What::Roce { packet, right_icrc }, wrong);
                 }
                 if !lax.is_roce() && (is_cut || lax.other.is_some()) {
                     // Somebody else's, as far as can be seen.
@@ -73,7 +83,7 @@ impl<'a> Sight<'a> {
     /// The packet, as far as it is there.
     pub(super) fn packet(&self) -> Option<&Roce<'a>> {
         match &self.what {
-            What::Roce(packet) => Some(packet),
+            What::Roce { packet, .. } => Some(packet),
             What::Partial(partial) => partial.packet.as_ref(),
             What::Other(_) => None,
         }
@@ -81,7 +91,7 @@ impl<'a> Sight<'a> {
 
     /// The management datagram in the packet.
     pub(super) fn mad(&self) -> Option<Mad<'a>> {
-        if let What::Roce(packet) = &self.what { mad::of(packet) } else { None }
+        if let What::Roce { packet, .. } = &self.what { mad::of(packet) } else { None }
     }
 }
 
@@ -112,27 +122,31 @@ fn partial<'a>(lax: &Lax<'a>) -> Partial<'a> {
     Partial { packet, has_headers, payload_len: lax.payload_len }
 }
 
+/// Derived fields whose value is right or wrong by itself, apart from the ICRC. `len` is that of the message, not of the
+/// packet; and whatever pads a frame is right.
+static CHECKED: LazyLock<Vec<&'static Field>> = LazyLock::new(|| {
+    let is_checked = |field: &&Field| {
+        matches!(field.ordinary, Ordinary::Derived(_)) && !matches!(field.name, "len" | "trailer" | "pad.data" | "icrc")
+    };
+    FIELDS.iter().filter(is_checked).collect()
+});
+
 /// Derived fields that do not hold what belongs there.
 fn wrong_fields(packet: &Roce<'_>) -> Vec<String> {
     let mut wrong = Vec::new();
-    for field in FIELDS {
-        let Ordinary::Derived(right) = field.ordinary else { continue };
-        // `len` is that of the message, not of the packet; and whatever pads a frame is right.
-        if matches!(field.name, "len" | "trailer" | "pad.data" | "icrc") {
-            continue;
-        }
-        if let Some(value) = (field.get)(packet)
+    for field in CHECKED.iter() {
+        if let Ordinary::Derived(right) = field.ordinary
+            && let Some(value) = (field.get)(packet)
             && value != right(packet)
         {
             wrong.push(format!("{} should be {}", field.name, plain(field.kind, right(packet))));
         }
     }
-    wrong.extend(wrong_icrc(packet));
     wrong
 }
 
-fn wrong_icrc(packet: &Roce<'_>) -> Option<String> {
-    (!icrc::verify(packet)).then(|| icrc::explain(packet).to_string())
+fn wrong_icrc(packet: &Roce<'_>, right: u32) -> Option<String> {
+    (packet.icrc != right).then(|| icrc::explain(packet).to_string())
 }
 
 /// A value of a field as it stands alone.
