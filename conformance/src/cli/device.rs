@@ -56,7 +56,11 @@ impl Choice {
                 let profile = self.profile(rxe_profile(&Vm::release(guest)?))?;
                 Ok(Box::new(Vm::start(guest, profile)?))
             }
-            _ => bail!("there is no device {:?}: take emulator, emulator:DEFECT or rxe:VERSION", self.dut),
+            _ => bail!(
+                "there is no device {:?}: take emulator, emulator:DEFECT or rxe:VERSION; real NICs and agents of \
+             your own are not in this version",
+                self.dut
+            ),
         }
     }
 

@@ -6,7 +6,7 @@ use rocespec_model::Defect;
 use serde::Serialize;
 
 use super::{Outcome, output, scenarios};
-use crate::ledger::{Ledger, Rule};
+use crate::ledger::{Ledger, Rule, State};
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -69,6 +69,9 @@ pub(super) fn run(args: &Args) -> Outcome {
         writeln!(out, "    source: {}", row.source)?;
         if let Some(why) = row.why {
             writeln!(out, "    why: {why}")?;
+        }
+        if row.scenarios.is_empty() && row.id.starts_with("lint.") && row.state == State::Tested.name() {
+            writeln!(out, "    tested on every frame of the device, in every scenario")?;
         }
         for scenario in &row.scenarios {
             writeln!(out, "    tested by {scenario}")?;

@@ -128,9 +128,9 @@ pub fn lint(packet: &Roce<'_>, ends: &Ends) -> Vec<Breach> {
         must(
             "lint.ack-fields",
             !info.is_response() || !bth.ack_req && !bth.se,
-            "no ack, no se".to_owned(),
+            "ack=0 se=0".to_owned(),
             format!("ack={} se={}", u8::from(bth.ack_req), u8::from(bth.se)),
-            "a response never asks for one and never raises a solicited event",
+            "a response never asks for an acknowledgement and never raises a solicited event",
         );
         let bare = info.is_response() && info.payload == PayloadRule::Empty;
         must(

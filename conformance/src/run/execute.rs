@@ -85,7 +85,7 @@ fn lacking(dut: &dyn Dut, scenario: &Scenario, setup: &Setup) -> Option<String> 
     let needs = scenario.needs.iter().map(String::as_str).chain([network]);
     for need in needs {
         if !dut.profile().can(need) {
-            return Some(format!("the profile {} has no capability {need:?}", dut.profile().name));
+            return Some(format!("needs {need:?}, which the profile {} does not list", dut.profile().name));
         }
     }
     let active = dut.device().active_mtu;

@@ -328,7 +328,7 @@ impl<'t> Reader<'t> {
         let mut networks: Vec<Network> = scenario.variants(true).iter().map(|variant| variant.setup.ip).collect();
         networks.sort_by_key(|network| *network as u8);
         networks.dedup();
-        let context = Context { file: self.text, networks: &networks, rules: &scenario.rules };
+        let context = Context { file: self.text, networks: &networks };
         scenario.steps = script(piece, &context, &mut problems);
         for problem in &mut problems {
             if problem.span.as_ref().is_some_and(|span| *span == piece.span()) {

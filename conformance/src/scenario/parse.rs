@@ -8,6 +8,7 @@ use super::packet::{Purpose, Regions, check};
 use super::script::{Action, Alternative, PacketText, Step, Verb};
 use super::verb::verb;
 use super::words::{Piece, duration, suggestion};
+use crate::ledger::Ledger;
 
 /// Words that begin a step.
 const STEPS: &[&str] = &[">", "<", "silence", "probe", "wait", "dut"];
@@ -18,15 +19,13 @@ pub(super) struct Context<'a> {
     pub(super) file: &'a str,
     /// Networks that the scenario may run on.
     pub(super) networks: &'a [Network],
-    /// Rules that the scenario is about.
-    pub(super) rules: &'a [String],
 }
 
 /// Reads a whole script.
 pub(super) fn script(script: Piece<'_>, context: &Context<'_>, problems: &mut Vec<Problem>) -> Vec<Step> {
     let lines = Lines::new(context.file);
-    let &Context { networks, rules, .. } = context;
-    let mut reader = Reader { steps: Vec::new(), regions: Regions::default(), networks, rules, problems, lines };
+    let networks = context.networks;
+    let mut reader = Reader { steps: Vec::new(), regions: Regions::default(), networks, problems, lines };
     let mut at = 0;
     for line in script.text.split_inclusive('\n') {
         reader.line(script.part(at..at + line.len()));
@@ -39,7 +38,6 @@ struct Reader<'a, 'f> {
     steps: Vec<Read>,
     regions: Regions,
     networks: &'a [Network],
-    rules: &'a [String],
     problems: &'a mut Vec<Problem>,
     lines: Lines<'f>,
 }
@@ -104,7 +102,7 @@ impl Reader<'_, '_> {
             return;
         }
         self.close();
-        let (rest, rule) = match self.rule(rest) {
+        let (rest, rule) = match Self::rule(rest) {
             Ok(read) => read,
             Err(problem) => return self.problems.push(problem),
         };
@@ -119,13 +117,14 @@ impl Reader<'_, '_> {
     }
 
     /// Takes `@RULE` off the end of a step.
-    fn rule<'t>(&self, step: Piece<'t>) -> Result<(Piece<'t>, Option<String>), Problem> {
+    fn rule<'t>(step: Piece<'t>) -> Result<(Piece<'t>, Option<String>), Problem> {
         let words = step.words();
         let Some(last) = words.last().filter(|last| last.text.starts_with('@')) else { return Ok((step, None)) };
         let name = &last.text[1..];
-        if !self.rules.iter().any(|rule| rule == name) {
-            let known: Vec<&str> = self.rules.iter().map(String::as_str).collect();
-            let problem = last.wrong(format!("`{name}` is not among the rules of this scenario"));
+        let ledger = Ledger::embedded();
+        if ledger.get(name).is_none() {
+            let known: Vec<&str> = ledger.rules().iter().map(|rule| rule.id.as_str()).collect();
+            let problem = last.wrong(format!("the ledger has no rule `{name}`"));
             return Err(problem.label(suggestion(name, &known)));
         }
         Ok((step.part(0..last.at - step.at).trim(), Some(name.to_owned())))
