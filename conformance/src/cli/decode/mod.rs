@@ -13,7 +13,7 @@ use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
 use super::{Outcome, output};
-use crate::capture::Reader;
+use crate::capture::{CapturedFrame, Reader};
 use filter::Filter;
 use input::Input;
 use sight::{Sight, What};
@@ -111,6 +111,10 @@ fn file(args: &Args, path: &Path, left: &mut u64, out: &mut impl Write) -> anyho
     Ok(())
 }
 
+/// Frames that are decoded side by side, and the bytes of them that are held at most before that.
+const BATCH_FRAMES: usize = 4096;
+const BATCH_BYTES: usize = 4 << 20;
+
 fn frames(
     args: &Args,
     path: &Path,
@@ -119,34 +123,77 @@ fn frames(
     input: Input,
     out: &mut impl Write,
 ) -> anyhow::Result<()> {
-    let mut printer = match args.format {
-        output::Format::Text => Printer::Text(text::Printer::new(args)),
-        output::Format::Json => Printer::Json(json::Printer::new(args, path)),
+    // What comes through a pipe is printed as it comes; a limit counts from the front.
+    let alone = args.limit.is_some() || path.as_os_str() == "-";
+    let workers = if alone { 1 } else { std::thread::available_parallelism().map_or(1, usize::from) };
+    let mut start_ns = args.epoch.then_some(0);
+    let mut reader = Reader::new(input);
+    let allowed = *left;
+    while *left > 0 {
+        let mut batch = Vec::new();
+        let mut damage = None;
+        let mut bytes = 0;
+        while batch.len() < if alone { 1 } else { BATCH_FRAMES } && bytes < BATCH_BYTES {
+            match reader.next() {
+                Some(Ok(captured)) => {
+                    bytes += captured.data.len();
+                    batch.push(captured);
+                }
+                Some(Err(error)) => {
+                    damage = Some(anyhow::Error::new(error).context(path.display().to_string()));
+                    break;
+                }
+                None => break,
+            }
+        }
+        let ended = batch.is_empty();
+        if let Some(first) = batch.first() {
+            let start = *start_ns.get_or_insert(first.time_ns);
+            print_batch(args, path, start, workers, &batch, count, out)?;
+            *left = allowed.saturating_sub(count.printed);
+        }
+        match damage {
+            Some(damage) => return Err(damage),
+            None if ended => break,
+            None => {}
+        }
+    }
+    Ok(())
+}
+
+/// Decodes a batch on every processor, and prints it in its order.
+fn print_batch(
+    args: &Args,
+    path: &Path,
+    start_ns: u64,
+    workers: usize,
+    batch: &[CapturedFrame],
+    count: &mut Count,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
+    let share = batch.len().div_ceil(workers).max(1);
+    let decode = |frames: &[CapturedFrame]| -> std::io::Result<(Count, Vec<u8>)> {
+        let mut printer = Printer::new(args, path, start_ns);
+        let (mut count, mut text) = (Count::default(), Vec::new());
+        for captured in frames {
+            printer.frame(args, captured, &mut count, &mut text)?;
+        }
+        Ok((count, text))
     };
-    for captured in Reader::new(input) {
-        let captured = captured.map_err(|error| anyhow::Error::new(error).context(path.display().to_string()))?;
-        count.frames += 1;
-        let sight = Sight::of(&captured);
-        printer.saw(&sight);
-        if matches!(sight.what, What::Other(_)) {
-            if !args.others || args.filter.is_set() {
-                continue;
-            }
-        } else {
-            count.packets += 1;
-            if !args.filter.takes(&sight) {
-                continue;
-            }
-        }
-        match &mut printer {
-            Printer::Text(printer) => printer.print(&sight, out)?,
-            Printer::Json(printer) => printer.print(&sight, out)?,
-        }
-        count.printed += 1;
-        *left -= 1;
-        if *left == 0 {
-            break;
-        }
+    let shares: Vec<_> = std::thread::scope(|scope| {
+        let mut shares = batch.chunks(share);
+        let first = shares.next().unwrap_or_default();
+        let others: Vec<_> = shares.map(|frames| scope.spawn(|| decode(frames))).collect();
+        let first = decode(first);
+        let others = others.into_iter().map(|other| other.join().expect("decoding does not panic"));
+        std::iter::once(first).chain(others).collect()
+    });
+    for share in shares {
+        let (counted, text) = share?;
+        out.write_all(&text)?;
+        count.frames += counted.frames;
+        count.packets += counted.packets;
+        count.printed += counted.printed;
     }
     Ok(())
 }
@@ -157,11 +204,38 @@ enum Printer<'a> {
     Json(json::Printer<'a>),
 }
 
-impl Printer<'_> {
-    /// Takes notice of a frame, printed or not.
-    fn saw(&mut self, sight: &Sight<'_>) {
-        if let Printer::Text(printer) = self {
-            printer.saw(sight);
+impl<'a> Printer<'a> {
+    fn new(args: &'a Args, path: &Path, start_ns: u64) -> Self {
+        match args.format {
+            output::Format::Text => Printer::Text(text::Printer::new(args, start_ns)),
+            output::Format::Json => Printer::Json(json::Printer::new(args, path)),
+        }
+    }
+
+    /// Counts a frame, and prints it if it is asked for.
+    fn frame(
+        &mut self,
+        args: &Args,
+        captured: &CapturedFrame,
+        count: &mut Count,
+        out: &mut Vec<u8>,
+    ) -> std::io::Result<()> {
+        count.frames += 1;
+        let sight = Sight::of(captured);
+        if matches!(sight.what, What::Other(_)) {
+            if !args.others || args.filter.is_set() {
+                return Ok(());
+            }
+        } else {
+            count.packets += 1;
+            if !args.filter.takes(&sight) {
+                return Ok(());
+            }
+        }
+        count.printed += 1;
+        match self {
+            Printer::Text(printer) => printer.print(&sight, out),
+            Printer::Json(printer) => printer.print(&sight, out),
         }
     }
 }

@@ -15,8 +15,8 @@ use super::{Args, bytes};
 /// Prints frames of one file.
 pub(super) struct Printer<'a> {
     args: &'a Args,
-    /// Time of the first frame.
-    start_ns: Option<u64>,
+    /// Where times count from.
+    start_ns: u64,
     scope: Scope<'static>,
     addresses: Addresses,
     /// The line at hand.
@@ -24,14 +24,9 @@ pub(super) struct Printer<'a> {
 }
 
 impl<'a> Printer<'a> {
-    pub(super) fn new(args: &'a Args) -> Self {
-        let start_ns = args.epoch.then_some(0);
+    pub(super) fn new(args: &'a Args, start_ns: u64) -> Self {
         let addresses = Addresses::default();
         Printer { args, start_ns, scope: Scope::default(), addresses, line: String::new() }
-    }
-
-    pub(super) fn saw(&mut self, sight: &Sight<'_>) {
-        self.start_ns.get_or_insert(sight.captured.time_ns);
     }
 
     pub(super) fn print(&mut self, sight: &Sight<'_>, out: &mut impl Write) -> io::Result<()> {
@@ -43,7 +38,7 @@ impl<'a> Printer<'a> {
 
     fn write(&mut self, sight: &Sight<'_>) -> std::fmt::Result {
         let captured = sight.captured;
-        let start = self.start_ns.unwrap_or(0);
+        let start = self.start_ns;
         padded(&mut self.line, captured.number, 6, b' ');
         self.line.push_str("  ");
         // Frames of several interfaces are not always in the order of their times.
