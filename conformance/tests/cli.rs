@@ -274,3 +274,14 @@ fn an_interrupted_run_still_writes_its_report() {
         report["cases"].as_array().unwrap().iter().map(|case| case["verdict"].as_str().unwrap()).collect();
     assert!(verdicts.contains(&"PASS") && verdicts.contains(&"INCONCLUSIVE"));
 }
+
+#[test]
+fn a_deviation_of_a_scenario_that_is_not_there_is_told() {
+    let place = folder();
+    let profile = include_str!("../../fixtures/profiles/emulator.toml").to_owned()
+        + "\n[[deviation]]\nscenario = 'rc/responder/sendd'\nrule = 'rc.responder.send'\nreason = 'none'\nframes = []\n";
+    std::fs::write(place.path().join("mine.toml"), profile).unwrap();
+    let output = rocespec(place.path(), &["run", "rc/responder/send", "--profile", "mine.toml"]);
+    assert_eq!(output.status.code(), Some(0));
+    assert!(text(&output.stderr).contains("rc/responder/sendd"), "{}", text(&output.stderr));
+}

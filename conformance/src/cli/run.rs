@@ -11,7 +11,9 @@ use rocespec_reports::outcome::Run;
 use rocespec_reports::{folder, json, junit, terminal};
 
 use super::{Outcome, device, output, scenarios};
+use crate::profile::Profile;
 use crate::run::{self, Done, Options};
+use crate::scenario::Scenario;
 
 mod stop;
 
@@ -64,6 +66,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     let junit = args.junit.as_deref().map(create).transpose()?;
     let json = args.json.as_deref().map(create).transpose()?;
     let mut dut = args.device.start()?;
+    warn_of_stale_deviations(dut.profile(), &catalogue);
     stop::on_signals();
     let options =
         Options { seed: args.seed, dut: args.device.dut.clone(), repeat: args.device.repeat() + &args.source.repeat() };
@@ -103,6 +106,15 @@ fn print(out: &mut impl Write, text: &str) -> anyhow::Result<()> {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context("cannot write to standard output"),
         _ => Ok(()),
+    }
+}
+
+/// A deviation that names no scenario excuses nothing: most likely its name is misspelt or the scenario has gone.
+fn warn_of_stale_deviations(profile: &Profile, catalogue: &[Scenario]) {
+    for deviation in &profile.deviations {
+        if !catalogue.iter().any(|scenario| scenario.id == deviation.scenario) {
+            eprintln!("rocespec: the profile {} names {:?}, which is no scenario", profile.name, deviation.scenario);
+        }
     }
 }
 
