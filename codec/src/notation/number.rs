@@ -2,37 +2,38 @@
 
 use core::time::Duration;
 
+use nom::branch::alt;
+use nom::bytes::complete::{tag, take_while1};
+use nom::character::complete::digit1;
+use nom::combinator::{all_consuming, opt, value};
+use nom::sequence::preceded;
+use nom::{IResult, Parser};
+
 /// Decimal, or hex with `0x`; `_` may stand between digits.
 pub(super) fn number(text: &str) -> Option<u64> {
-    let (digits, radix) = match text.strip_prefix("0x") {
-        Some(hex) => (hex, 16),
-        None => (text, 10),
-    };
-    let mut value = None;
+    let (_, (digits, radix)) = all_consuming(digits).parse(text).ok()?;
+    let mut number = None;
     for c in digits.chars() {
-        if c == '_' && value.is_some() {
+        if c == '_' && number.is_some() {
             continue;
         }
         let digit = u64::from(c.to_digit(radix)?);
-        value = Some(value.unwrap_or(0u64).checked_mul(u64::from(radix))?.checked_add(digit)?);
+        number = Some(number.unwrap_or(0u64).checked_mul(u64::from(radix))?.checked_add(digit)?);
     }
-    value
+    number
+}
+
+/// The digits of a number and their radix.
+fn digits(text: &str) -> IResult<&str, (&str, u32)> {
+    let hex = take_while1(|c: char| c.is_ascii_hexdigit() || c == '_');
+    let decimal = take_while1(|c: char| c.is_ascii_digit() || c == '_');
+    alt((preceded(tag("0x"), hex).map(|digits| (digits, 16)), decimal.map(|digits| (digits, 10)))).parse(text)
 }
 
 /// A time in `s`, `ms` or `us`, with or without a fraction.
 pub(super) fn duration(text: &str) -> Option<Duration> {
-    let (text, unit) = if let Some(text) = text.strip_suffix("ms") {
-        (text, 1_000_000)
-    } else if let Some(text) = text.strip_suffix("us") {
-        (text, 1_000)
-    } else {
-        (text.strip_suffix('s')?, 1_000_000_000)
-    };
-    let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
-    let is_decimal = |part: &str| !part.is_empty() && part.bytes().all(|byte| byte.is_ascii_digit());
-    if !is_decimal(whole) || !is_decimal(fraction) {
-        return None;
-    }
+    let (_, (whole, fraction, unit)) = all_consuming(time).parse(text).ok()?;
+    let fraction = fraction.unwrap_or("0");
     let mut nanos = whole.parse::<u64>().ok()?.checked_mul(unit)?;
     let mut place = unit;
     for digit in fraction.bytes().map(|byte| u64::from(byte - b'0')) {
@@ -44,6 +45,12 @@ pub(super) fn duration(text: &str) -> Option<Duration> {
         nanos = nanos.checked_add(digit * place)?;
     }
     Some(Duration::from_nanos(nanos))
+}
+
+/// The digits before and behind the point, and the nanoseconds of the unit.
+fn time(text: &str) -> IResult<&str, (&str, Option<&str>, u64)> {
+    let unit = alt((value(1_000_000, tag("ms")), value(1_000, tag("us")), value(1_000_000_000, tag("s"))));
+    (digit1, opt(preceded(tag("."), digit1)), unit).parse(text)
 }
 
 /// Bytes that hex digits stand for; `None` when they are not pairs of hex digits.
