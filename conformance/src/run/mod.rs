@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 
 use rocespec_codec::Qpn;
 use rocespec_control::Command;
-use rocespec_reports::outcome::{Actor, Case, Device, Finding, Level, Run, SCHEMA, Verdict};
+use rocespec_reports::outcome::{Actor, Case, Device, Finding, Level, Run, SCHEMA};
 
 use crate::dut::{Dut, DutError};
 use bench::Pace;
@@ -153,11 +153,6 @@ fn crash_finding(rule: Option<&String>, how: &str, executed: &Executed) -> Findi
             None => "it died before the first packet".to_owned(),
         },
     }
-}
-
-/// True when the verdict is one that a person has to look at.
-pub fn needs_attention(verdict: Verdict) -> bool {
-    matches!(verdict, Verdict::Fail | Verdict::Xpass | Verdict::Crash | Verdict::Inconclusive)
 }
 
 /// A device error as an ending.
