@@ -6,19 +6,21 @@ use crate::counters::{Counter, Counters};
 use crate::defect::{Defect, Defects};
 use crate::memory::Memory;
 use crate::policy::Policy;
+use crate::schedule::Turn;
 use crate::time::Time;
 use crate::verbs::{AsyncEvent, EventKind, QpHandle};
 
 /// What a queue pair needs of the endpoint around it while it handles a packet.
 pub(crate) struct Context<'a> {
     pub(crate) memory: &'a mut Memory,
-    pub(crate) policy: Policy,
+    pub(crate) policy: &'a Policy,
     pub(crate) defects: Defects,
+    pub(crate) now: Time,
     pub(crate) counters: &'a mut Counters,
     pub(crate) events: &'a mut VecDeque<AsyncEvent>,
     /// When a response to this packet leaves.
     pub(crate) due: Time,
-    /// Counts responses over all queue pairs: those that are due at the same time leave in this order.
+    /// Counts turns over all queue pairs: those that are due at the same time leave in this order.
     pub(crate) order: &'a mut u64,
 }
 
@@ -35,8 +37,9 @@ impl Context<'_> {
         self.events.push_back(AsyncEvent { kind, qp: Some(qp) });
     }
 
-    pub(crate) fn next_order(&mut self) -> u64 {
+    /// A turn to send at this time, behind all that were given out before for the same time.
+    pub(crate) fn turn_at(&mut self, due: Time) -> Turn {
         *self.order += 1;
-        *self.order
+        Turn { due, order: *self.order }
     }
 }

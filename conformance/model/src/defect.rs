@@ -226,6 +226,82 @@ defects! {
         "Does not complete posted receives when the queue pair goes to error.";
     IgnoresLocalFault "ignores-local-fault" "rc.responder.local-fault"
         "Acknowledges data that it could not place in the receive buffer.";
+    IgnoresStartPsn "ignores-start-psn" "rc.requester.start-psn"
+        "Begins with PSN 0 whatever was agreed.";
+    SendsShortPackets "sends-short-packets" "rc.requester.segmentation"
+        "Sends FIRST and MIDDLE packets of half the path MTU.";
+    RethSaysPacketLength "reth-says-packet-length" "rc.requester.write-length"
+        "Says the length of the first packet in the RETH of a WRITE, not that of the message.";
+    ReadTakesOnePsn "read-takes-one-psn" "rc.requester.read-psns"
+        "Goes on with the PSN behind a READ request, however many responses it will get.";
+    SendsImmediateByteSwapped "sends-immediate-byte-swapped" "rc.requester.immediate"
+        "Sends immediate data with its bytes in the other order.";
+    SolicitsWithWrite "solicits-with-write" "rc.requester.solicited"
+        "Sets the SE bit on WRITEs.";
+    NeverAsksForAck "never-asks-for-ack" "rc.requester.ack-request"
+        "Never sets the A bit.";
+    NeverTimesOut "never-times-out" "rc.requester.ack-timeout"
+        "Waits for a lost ACK for ever.";
+    TimesOutEarly "times-out-early" "rc.requester.ack-timeout"
+        "Sends again before the local ACK timeout has run out.";
+    TimesOutWhenTold "times-out-when-told-not-to" "rc.requester.timeout-zero"
+        "Sends again after a while although the local ACK timeout is switched off.";
+    RetriesWithoutEnd "retries-without-end" "rc.requester.retry-limit"
+        "Sends again for ever.";
+    RetrySevenHasNoEnd "retry-seven-has-no-end" "rc.requester.retry-seven"
+        "Takes a retry count of 7 for an endless one.";
+    DoesNotRefillRetries "does-not-refill-retries" "rc.requester.retry-refill"
+        "Counts retries over the whole connection.";
+    ResumesBehindNak "resumes-behind-nak" "rc.requester.go-back-n"
+        "Goes on behind the packet that a NAK asks for.";
+    NakAcknowledgesNothing "nak-acknowledges-nothing" "rc.requester.nak-acknowledges"
+        "Does not complete what a NAK acknowledges.";
+    ResendsWithOtherPsn "resends-with-other-psn" "rc.requester.retransmission-unchanged"
+        "Sends a packet again with the next PSN.";
+    ResendsMiddleAsFirst "resends-middle-as-first" "rc.requester.retransmission-unchanged"
+        "Begins a message anew when it sends its middle again.";
+    GoesOnAfterFatalNak "goes-on-after-fatal-nak" "rc.requester.nak-fatal"
+        "Sends a request again that was refused for good.";
+    ReportsAccessErrorAsInvalid "reports-access-error-as-invalid" "rc.requester.nak-status"
+        "Completes a request without access right as an invalid one.";
+    DoesNotWaitForRnr "does-not-wait-for-rnr" "rc.requester.rnr-wait"
+        "Sends again before the time that an RNR NAK asked for.";
+    IgnoresRnrLimit "ignores-rnr-limit" "rc.requester.rnr-limit"
+        "Sends again after any number of RNR NAKs.";
+    RnrSevenHasAnEnd "rnr-seven-has-an-end" "rc.requester.rnr-seven"
+        "Gives up after seven RNR NAKs although seven stands for no limit.";
+    CompletesOnePerAck "completes-one-per-ack" "rc.requester.coalesced-ack"
+        "Completes one request for each ACK, however many the ACK stands for.";
+    MissesImpliedNak "misses-implied-nak" "rc.requester.implied-nak"
+        "Waits for the timeout although a later response shows that one is lost.";
+    AcceptsReadGap "accepts-read-gap" "rc.requester.read-response-gap"
+        "Takes the READ response behind a gap for the missing one.";
+    RetriesReadFromItsBeginning "retries-read-from-its-beginning" "rc.requester.read-retry"
+        "Asks for the rest of a READ with the address of its beginning.";
+    CompletesOnDuplicateAck "completes-on-duplicate-ack" "rc.requester.duplicate-ack"
+        "Completes the next request when an old ACK comes again.";
+    CompletesOnGhostAck "completes-on-ghost-ack" "rc.requester.ghost-ack"
+        "Completes a request on an ACK for a PSN that was never sent.";
+    AcceptsResponseDisorder "accepts-response-disorder" "rc.requester.response-order"
+        "Accepts READ responses whose opcodes are out of order.";
+    AcceptsResponseOfAnyLength "accepts-response-of-any-length" "rc.requester.response-length"
+        "Accepts READ responses that are shorter or longer than asked for.";
+    AcceptsWrongResponseType "accepts-wrong-response-type" "rc.requester.response-type"
+        "Completes a request on a response of another kind.";
+    IgnoresCredits "ignores-credits" "rc.requester.credit-limit"
+        "Sends SENDs without credit although it keeps to credits otherwise.";
+    IgnoresUnsolicitedCredits "ignores-unsolicited-credits" "rc.requester.unsolicited-ack"
+        "Does not look at the credits of an ACK that acknowledges nothing new.";
+    ExceedsRdAtomic "exceeds-rd-atomic" "rc.requester.rd-atomic"
+        "Has more READs and ATOMICs outstanding than agreed.";
+    IgnoresFence "ignores-fence" "rc.requester.fence"
+        "Does not wait for READs and ATOMICs before a fenced request.";
+    KeepsUnsignaledErrors "keeps-unsignaled-errors" "rc.requester.error-completion"
+        "Does not complete a failed request that asked for no completion.";
+    SendsAfterFailure "sends-after-failure" "rc.requester.error-silence"
+        "Goes on with the next request after one has failed.";
+    ForgetsToFlush "forgets-to-flush" "rc.requester.flush"
+        "Does not complete the requests behind one that failed.";
 }
 
 impl Defect {
@@ -243,28 +319,30 @@ impl fmt::Display for Defect {
 
 /// A set of defects.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Defects(u128);
+pub struct Defects([u64; WORDS]);
 
-const _: () = assert!(Defect::ALL.len() <= 128, "the set has 128 places");
+const WORDS: usize = Defect::ALL.len().div_ceil(64);
 
 impl Defects {
     /// None: a conforming device.
-    pub const NONE: Defects = Defects(0);
+    pub const NONE: Defects = Defects([0; WORDS]);
 
     /// True when the defect is switched on.
-    pub const fn has(self, defect: Defect) -> bool {
-        self.0 & (1 << defect as u32) != 0
+    #[inline]
+    pub const fn has(&self, defect: Defect) -> bool {
+        self.0[defect as usize / 64] & (1 << (defect as u32 % 64)) != 0
     }
 
     /// This set and one more.
     #[must_use]
-    pub const fn with(self, defect: Defect) -> Defects {
-        Defects(self.0 | 1 << defect as u32)
+    pub const fn with(mut self, defect: Defect) -> Defects {
+        self.0[defect as usize / 64] |= 1 << (defect as u32 % 64);
+        self
     }
 
     /// True when there is none.
-    pub const fn is_empty(self) -> bool {
-        self.0 == 0
+    pub fn is_empty(&self) -> bool {
+        self.0 == [0; WORDS]
     }
 
     /// Those that are switched on.

@@ -6,45 +6,49 @@ use alloc::vec::Vec;
 use core::net::Ipv6Addr;
 
 use rocespec_codec::{
-    Bth, Ecn, Ethernet, Extensions, Ipv4, Ipv6, MacAddr, Net, Opcode, PKey, Psn, ROCE_V2_PORT, Roce, Udp, encode,
+    Bth, Ecn, Ethernet, Info, Ipv4, Ipv6, MacAddr, Net, Opcode, PKey, ROCE_V2_PORT, Roce, Transport, Udp, encode,
     encoded_len, field, icrc,
 };
 
 use crate::config::{Config, GidKind};
 use crate::defect::Defect;
+use crate::memory::Memory;
+use crate::packet::Packet;
 use crate::qp::Qp;
-
-/// What the transport says of a packet; the rest follows from the queue pair.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Packet {
-    pub(crate) opcode: Opcode,
-    pub(crate) psn: Psn,
-    pub(crate) ext: Extensions,
-    pub(crate) payload: Vec<u8>,
-}
+use crate::route::Route;
+use crate::verbs::QpKind;
 
 /// The frame that carries `packet` to the peer of `qp`.
 pub(crate) fn frame(
     config: &Config,
     neighbours: &BTreeMap<Ipv6Addr, MacAddr>,
+    memory: &Memory,
     qp: &Qp,
     ip_id: u16,
     packet: &Packet,
 ) -> Vec<u8> {
-    let net = network(config, qp, ip_id);
+    let to_peer;
+    let route = match &packet.route {
+        Some(route) => route,
+        None => {
+            to_peer = Route::to_peer(qp);
+            &to_peer
+        }
+    };
+    let net = network(config, route, ip_id);
     let mut frame = Roce {
-        eth: link(config, neighbours, qp),
+        eth: link(config, neighbours, route),
         net,
         udp: (!matches!(net, Net::Grh(_))).then(|| Udp {
-            sport: source_port(config, qp),
+            sport: source_port(config, qp, route),
             // rule: frame.responder.udp-port
             dport: ROCE_V2_PORT,
             len: 0,
             checksum: 0,
         }),
-        bth: transport(config, qp, packet),
+        bth: transport(config, qp, route, packet),
         ext: packet.ext,
-        payload: &packet.payload,
+        payload: packet.payload.bytes(memory),
         pad: &[],
         icrc: 0,
         trailer: &[],
@@ -56,32 +60,32 @@ pub(crate) fn frame(
     bytes
 }
 
-fn link(config: &Config, neighbours: &BTreeMap<Ipv6Addr, MacAddr>, qp: &Qp) -> Ethernet {
-    let peer = qp.attributes.remote_gid.and_then(|gid| neighbours.get(&gid).copied());
-    // rule: frame.responder.vlan
-    let mut tags = qp.last_link.as_ref().map(|link| link.tags.clone()).unwrap_or_default();
+fn link(config: &Config, neighbours: &BTreeMap<Ipv6Addr, MacAddr>, route: &Route) -> Ethernet {
+    let (learned, mut tags) = match &route.learned {
+        // rule: frame.responder.vlan
+        Some(link) => (link.src, link.tags.clone()),
+        None => Default::default(),
+    };
+    let dst = neighbours.get(&route.remote_gid).copied().unwrap_or(learned);
     if let Some(tag) = tags.first_mut() {
-        let priority = u16::from(qp.attributes.service_level.unwrap_or(0));
-        tag.tci = tag.tci & 0x1fff | priority << 13;
+        tag.tci = tag.tci & 0x1fff | u16::from(route.service_level) << 13;
     }
     // The type follows from the network layer.
-    Ethernet { dst: peer.unwrap_or_else(|| qp.learned_mac()), src: config.mac, tags, ethertype: 0 }
+    Ethernet { dst, src: config.mac, tags, ethertype: 0 }
 }
 
-fn network<'a>(config: &Config, qp: &Qp, ip_id: u16) -> Net<'a> {
-    let attributes = &qp.attributes;
-    let local = config.gids.get(qp.gid_index());
+fn network<'a>(config: &Config, route: &Route, ip_id: u16) -> Net<'a> {
+    let local = config.gids.get(route.gid_index);
     let kind = local.map_or(GidKind::RoceV2, |entry| entry.kind);
     let src = local.map_or(Ipv6Addr::UNSPECIFIED, |entry| entry.gid);
-    let dst = attributes.remote_gid.unwrap_or(Ipv6Addr::UNSPECIFIED);
+    let dst = route.remote_gid;
     // rule: frame.responder.traffic-class, frame.responder.ecn
-    let traffic_class = attributes.traffic_class.unwrap_or(0);
+    let traffic_class = route.traffic_class;
     let marks_itself = traffic_class & 3 == Ecn::Ce as u8;
     let traffic_class = if marks_itself { traffic_class & !3 } else { traffic_class };
     let traffic_class = if config.defects.has(Defect::IgnoresTrafficClass) { 0 } else { traffic_class };
     // rule: frame.responder.hop-limit
-    let hop_limit = attributes.hop_limit.unwrap_or(64);
-    let hop_limit = if config.defects.has(Defect::IgnoresHopLimit) { 1 } else { hop_limit };
+    let hop_limit = if config.defects.has(Defect::IgnoresHopLimit) { 1 } else { route.hop_limit };
     if kind == GidKind::RoceV2
         && let (Some(src), Some(dst)) = (src.to_ipv4_mapped(), dst.to_ipv4_mapped())
     {
@@ -105,7 +109,7 @@ fn network<'a>(config: &Config, qp: &Qp, ip_id: u16) -> Net<'a> {
     let ip = Ipv6 {
         version: 6,
         traffic_class,
-        flow_label: attributes.flow_label.unwrap_or(0),
+        flow_label: route.flow_label,
         payload_len: 0,
         next_header: 0,
         hop_limit,
@@ -117,11 +121,11 @@ fn network<'a>(config: &Config, qp: &Qp, ip_id: u16) -> Net<'a> {
 
 /// One port per queue pair, so that a network that spreads flows keeps its packets in order (A17.3.2.1): 0xc000 and the
 /// flow label, or where that is 0 the two queue pair numbers, folded to 14 bits.
-fn source_port(config: &Config, qp: &Qp) -> u16 {
+fn source_port(config: &Config, qp: &Qp, route: &Route) -> u16 {
     // rule: frame.responder.source-port
-    let label = match qp.attributes.flow_label.unwrap_or(0) {
+    let label = match route.flow_label {
         0 => {
-            let mut product = u64::from(qp.qpn.get()) * u64::from(qp.peer_qpn().get());
+            let mut product = u64::from(qp.qpn.get()) * u64::from(route.dest_qpn.get());
             product ^= product >> 20;
             product ^= product >> 40;
             product as u32 & 0xf_ffff
@@ -133,18 +137,32 @@ fn source_port(config: &Config, qp: &Qp) -> u16 {
 }
 
 /// rule: rc.responder.ack-fields
-fn transport(config: &Config, qp: &Qp, packet: &Packet) -> Bth {
+fn transport(config: &Config, qp: &Qp, route: &Route, packet: &Packet) -> Bth {
     let is_ack = packet.opcode == Opcode::RC_ACKNOWLEDGE;
     let defects = config.defects;
+    let is_response = packet.opcode.info().is_some_and(Info::is_response);
     Bth {
-        se: is_ack && defects.has(Defect::AckSolicited),
-        ack_req: is_ack && defects.has(Defect::AckAsksForAck),
-        pkey: if defects.has(Defect::AckWithoutPkey) { PKey::new(0) } else { qp.pkey() },
-        dest_qp: if defects.has(Defect::AckToOwnQp) { qp.qpn } else { qp.peer_qpn() },
+        se: packet.solicited || is_ack && defects.has(Defect::AckSolicited),
+        ack_req: packet.ack_request || is_ack && defects.has(Defect::AckAsksForAck),
+        pkey: if is_response && defects.has(Defect::AckWithoutPkey) { PKey::new(0) } else { qp.pkey() },
+        dest_qp: if is_response && defects.has(Defect::AckToOwnQp) { qp.qpn } else { route.dest_qpn },
         psn: packet.psn,
-        ..Bth::new(packet.opcode)
+        ..Bth::new(on_the_wire(qp.kind, packet.opcode))
     }
 }
+
+/// The transport itself speaks RC; other services have the same operations in a class of their own.
+fn on_the_wire(kind: QpKind, opcode: Opcode) -> Opcode {
+    match kind {
+        QpKind::XrcInitiator | QpKind::XrcTarget if opcode.transport() == Transport::Rc => {
+            Opcode(XRC_CLASS | opcode.operation())
+        }
+        _ => opcode,
+    }
+}
+
+/// First opcode of XRC: its low five bits are those of RC.
+const XRC_CLASS: u8 = 0xa0;
 
 /// What defects do to a frame that is otherwise ready.
 fn spoil(config: &Config, frame: &mut Roce<'_>) {

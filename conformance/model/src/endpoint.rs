@@ -13,7 +13,8 @@ use crate::egress;
 use crate::ingress;
 use crate::memory::Memory;
 use crate::qp::Qp;
-use crate::responder;
+use crate::qps::Qps;
+use crate::schedule::Schedule;
 use crate::time::Time;
 use crate::verbs::{AsyncEvent, QpHandle};
 
@@ -41,10 +42,12 @@ pub struct Endpoint {
     pub(crate) config: Config,
     pub(crate) neighbours: BTreeMap<Ipv6Addr, MacAddr>,
     pub(crate) memory: Memory,
-    pub(crate) qps: BTreeMap<QpHandle, Qp>,
-    pub(crate) qps_created: u32,
+    pub(crate) qps: Qps,
     pub(crate) events: VecDeque<AsyncEvent>,
     pub(crate) counters: Counters,
+    /// The latest time that a caller named.
+    pub(crate) now: Time,
+    pub(crate) schedule: Schedule,
     order: u64,
     ip_id: u16,
 }
@@ -56,10 +59,11 @@ impl Endpoint {
             config,
             neighbours: BTreeMap::new(),
             memory: Memory::default(),
-            qps: BTreeMap::new(),
-            qps_created: 0,
+            qps: Qps::default(),
             events: VecDeque::new(),
             counters: Counters::new(),
+            now: Time::ZERO,
+            schedule: Schedule::default(),
             order: 0,
             ip_id: 0,
         }
@@ -76,17 +80,17 @@ impl Endpoint {
     }
 
     /// Takes a frame, or notes that time has passed. Never fails: what is not for this endpoint is counted and dropped.
+    ///
+    /// Timers that ran out by `now` act first. Time does not run backwards: an earlier `now` than the latest one stands
+    /// for the latest one.
     pub fn handle(&mut self, now: Time, input: Input<'_>) {
+        self.pass(now);
         let Input::Frame(frame) = input else { return };
         self.counters.count(Counter::FramesReceived);
         let mut room = Vec::new();
         match ingress::admit(&self.config, &self.qps, frame, &mut room) {
             Ok((handle, packet)) => {
-                let (qps, mut context) = self.split(now);
-                if let Some(qp) = qps.get_mut(&handle) {
-                    qp.last_link = Some(packet.eth.clone());
-                    responder::receive(qp, &packet, &mut context);
-                }
+                self.with_qp(handle, |qp, cx| qp.receive(&packet, cx));
             }
             Err(reason) => self.counters.count(reason),
         }
@@ -94,29 +98,28 @@ impl Endpoint {
 
     /// The next frame whose time has come, or the next event. To be called until it gives none.
     pub fn poll_output(&mut self, now: Time) -> Option<Output> {
-        if let Some(event) = self.events.pop_front() {
-            return Some(Output::Event(event));
-        }
+        self.pass(now);
         loop {
-            let (due, _, handle) = self.first_due()?;
-            if due > now {
-                return None;
+            if let Some(event) = self.events.pop_front() {
+                return Some(Output::Event(event));
             }
-            let (qps, mut context) = self.split(now);
-            let qp = qps.get_mut(&handle)?;
-            if let Some(packet) = responder::next_packet(qp, &mut context) {
-                qp.frames_sent += 1;
+            let (_, handle) = self.schedule.first_turn(|_| true).filter(|(turn, _)| turn.due <= self.now)?;
+            let mut packet = None;
+            self.with_qp(handle, |qp, cx| packet = qp.next_packet(cx));
+            if let (Some(packet), Some(qp)) = (packet, self.qps.get(handle)) {
                 self.ip_id = self.ip_id.wrapping_add(1);
                 self.counters.count(Counter::FramesSent);
-                let qp = &self.qps[&handle];
-                return Some(Output::Frame(egress::frame(&self.config, &self.neighbours, qp, self.ip_id, &packet)));
+                let frame = egress::frame(&self.config, &self.neighbours, &self.memory, qp, self.ip_id, &packet);
+                return Some(Output::Frame(frame));
             }
         }
     }
 
-    /// When [`Endpoint::poll_output`] will next have a frame, or has had one to give since.
+    /// When [`Endpoint::poll_output`] will next have a frame or a timer runs out, or has had reason to since.
     pub fn next_timeout(&self) -> Option<Time> {
-        self.first_due().map(|(due, ..)| due)
+        let turn = self.schedule.first_turn(|_| true).map(|(turn, _)| turn.due);
+        let alarm = self.schedule.first_alarm().map(|(alarm, _)| alarm);
+        turn.into_iter().chain(alarm).min()
     }
 
     /// Destroys all queue pairs and all memory. Neighbours and counters stay; handles, numbers and keys begin anew.
@@ -125,6 +128,7 @@ impl Endpoint {
         let old = core::mem::replace(self, fresh);
         self.neighbours = old.neighbours;
         self.counters = old.counters;
+        self.now = old.now;
     }
 
     /// All counters by name.
@@ -132,24 +136,35 @@ impl Endpoint {
         self.counters.iter()
     }
 
-    fn first_due(&self) -> Option<(Time, u64, QpHandle)> {
-        let fronts = self.qps.values().filter_map(|qp| {
-            let (due, order) = qp.responder.outbox.front()?;
-            Some((due, order, qp.handle))
-        });
-        fronts.min()
+    /// Lets time pass: timers that ran out act, in the order in which they do.
+    fn pass(&mut self, now: Time) {
+        self.now = self.now.max(now);
+        while let Some((_, handle)) = self.schedule.first_alarm().filter(|(alarm, _)| *alarm <= self.now) {
+            self.with_qp(handle, Qp::on_alarm);
+        }
     }
 
-    pub(crate) fn split(&mut self, now: Time) -> (&mut BTreeMap<QpHandle, Qp>, Context<'_>) {
-        let context = Context {
+    /// Does something with a queue pair, and notes what it waits for afterwards.
+    pub(crate) fn with_qp<R>(
+        &mut self,
+        handle: QpHandle,
+        act: impl FnOnce(&mut Qp, &mut Context<'_>) -> R,
+    ) -> Option<R> {
+        let qp = self.qps.get_mut(handle)?;
+        let mut cx = Context {
             memory: &mut self.memory,
-            policy: self.config.policy,
+            policy: &self.config.policy,
             defects: self.config.defects,
+            now: self.now,
             counters: &mut self.counters,
             events: &mut self.events,
-            due: now + self.config.response_delay,
+            due: self.now + self.config.response_delay,
             order: &mut self.order,
         };
-        (&mut self.qps, context)
+        let result = act(qp, &mut cx);
+        qp.settle(&mut cx);
+        let (class, turn, alarm) = (qp.class(), qp.next_turn(), qp.next_alarm());
+        self.schedule.settle(handle, &mut qp.place, class, turn, alarm);
+        Some(result)
     }
 }

@@ -1,16 +1,14 @@
 //! The way in: what a frame must be before a queue pair looks at it. Whatever fails here is dropped without a word.
 
-use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-use rocespec_codec::{
-    Bth, ErrorKind, Frame, Header, Info, Ipv4, Layer, Net, Opcode, Qpn, Roce, Transport, decode, icrc,
-};
+use rocespec_codec::{Bth, ErrorKind, Frame, Header, Ipv4, Layer, Net, Opcode, Qpn, Roce, Transport, decode, icrc};
 
 use crate::config::{Config, GidKind};
 use crate::counters::Counter;
 use crate::defect::Defect;
 use crate::qp::Qp;
+use crate::qps::Qps;
 use crate::verbs::{QpHandle, QpState};
 
 /// The queue pair that a frame is for, and the packet in it; or why it is dropped.
@@ -18,7 +16,7 @@ use crate::verbs::{QpHandle, QpState};
 /// `room` is where a repaired copy of the frame goes, when a defect asks for one.
 pub(crate) fn admit<'f>(
     config: &Config,
-    qps: &BTreeMap<QpHandle, Qp>,
+    qps: &Qps,
     frame: &'f [u8],
     room: &'f mut Vec<u8>,
 ) -> Result<(QpHandle, Roce<'f>), Counter> {
@@ -37,11 +35,6 @@ pub(crate) fn admit<'f>(
     }
     if config.defects.has(Defect::IgnoresTransportClass) {
         packet.bth.opcode = Opcode(packet.bth.opcode.operation());
-    }
-    // rule: bth.responder.stray-response
-    // Nothing is outstanding: no response is expected, and none has a say in what the responder does.
-    if packet.bth.opcode.info().is_some_and(Info::is_response) {
-        return Err(Counter::DropUnexpectedResponse);
     }
     // rule: frame.responder.trailer
     if config.defects.has(Defect::CountsTrailerAsPayload) && packet.payload.is_empty() {
@@ -100,11 +93,11 @@ fn check_network(config: &Config, packet: &Roce<'_>) -> Result<(), Counter> {
     Ok(())
 }
 
-fn find_qp<'q>(config: &Config, qps: &'q BTreeMap<QpHandle, Qp>, packet: &Roce<'_>) -> Result<&'q Qp, Counter> {
+fn find_qp<'q>(config: &Config, qps: &'q Qps, packet: &Roce<'_>) -> Result<&'q Qp, Counter> {
     // rule: bth.responder.unknown-qp, bth.responder.multicast-qp, frame.responder.qp0
     let wanted: Qpn = packet.bth.dest_qp;
-    let fallback = || config.defects.has(Defect::AnswersUnknownQp).then(|| qps.values().next()).flatten();
-    qps.values().find(|qp| qp.qpn == wanted).or_else(fallback).ok_or(Counter::DropUnknownQp)
+    let fallback = || config.defects.has(Defect::AnswersUnknownQp).then(|| qps.first()).flatten();
+    qps.numbered(wanted).or_else(fallback).ok_or(Counter::DropUnknownQp)
 }
 
 fn check_addresses(config: &Config, qp: &Qp, packet: &Roce<'_>) -> Result<(), Counter> {

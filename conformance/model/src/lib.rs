@@ -38,9 +38,14 @@ mod endpoint;
 mod ingress;
 mod memory;
 mod objects;
+mod packet;
 mod policy;
 mod qp;
+mod qps;
+mod requester;
 mod responder;
+mod route;
+mod schedule;
 mod time;
 mod transition;
 mod verbs;
@@ -48,7 +53,9 @@ mod verbs;
 pub use config::{Config, GidEntry, GidKind, PKEY_TABLE};
 pub use defect::{Defect, Defects};
 pub use endpoint::{Endpoint, Input, Output};
-pub use policy::{AckWhen, BehindRnr, CreditPolicy, DuplicateAck, ExcessReads, Policy};
+pub use policy::{
+    AckWhen, BehindRnr, CreditPolicy, CreditUse, DuplicateAck, ExcessReads, Policy, ReadRetry, ReservedSyndrome,
+};
 pub use time::Time;
 pub use verbs::{
     Access, AsyncEvent, Capacity, Completion, CompletionKind, EventKind, MAX_REGION, MemoryHandle, MemoryRegion,

@@ -7,6 +7,7 @@ use alloc::vec::Vec;
 use rocespec_codec::RKey;
 
 use crate::defect::{Defect, Defects};
+use crate::packet::Payload;
 use crate::verbs::{Access, MAX_REGION, MemoryHandle, MemoryRegion, VerbError};
 
 /// Address of the first region. Page-aligned; behind each region an unmapped page follows.
@@ -77,6 +78,13 @@ impl Memory {
         Ok(&mut region.bytes[range])
     }
 
+    /// True when the software's own request may use this range so.
+    pub(crate) fn allows_local(&self, handle: MemoryHandle, offset: u64, len: u64, right: Access) -> bool {
+        self.regions
+            .get(&handle)
+            .is_some_and(|region| region.access.contains(right) && within(region.bytes.len(), offset, len).is_some())
+    }
+
     /// Places received data. Gives `None` where the buffer is not the device's to write.
     pub(crate) fn place(&mut self, handle: MemoryHandle, offset: u64, data: &[u8]) -> Option<()> {
         let writable = self.regions.get(&handle)?.access.contains(Access::LOCAL_WRITE);
@@ -133,17 +141,17 @@ impl Memory {
         }
     }
 
-    /// Reads for a peer that [`Memory::authorize`] let in. Bytes outside the region are zero.
-    pub(crate) fn read_remote(&self, handle: MemoryHandle, va: u64, len: usize) -> Vec<u8> {
-        let mut data = vec![0; len];
-        if let Some(region) = self.regions.get(&handle)
-            && let Some(offset) = region.offset(va)
-        {
-            let there = &region.bytes[offset..];
-            let count = there.len().min(len);
-            data[..count].copy_from_slice(&there[..count]);
+    /// What a peer that [`Memory::authorize`] let in reads. Bytes outside the region, which only a defect lets it ask for,
+    /// are zero.
+    pub(crate) fn read_remote(&self, handle: MemoryHandle, va: u64, len: u32) -> Payload {
+        let Some(region) = self.regions.get(&handle) else { return Payload::None };
+        let there = region.offset(va).map_or(&[][..], |offset| &region.bytes[offset..]);
+        if there.len() >= len as usize {
+            return Payload::Memory { mr: handle, offset: va - region.va, len };
         }
-        data
+        let mut data = vec![0; len as usize];
+        data[..there.len()].copy_from_slice(there);
+        Payload::Bytes(data)
     }
 
     /// Invalidates a key on a peer's behalf.

@@ -6,10 +6,11 @@ use rocespec_codec::Qpn;
 
 use crate::endpoint::Endpoint;
 use crate::qp::{Qp, Receive};
+use crate::requester;
 use crate::transition;
 use crate::verbs::{
     Access, Capacity, Completion, MemoryHandle, MemoryRegion, QpAttributes, QpHandle, QpKind, QpState, SendRequest,
-    Status, VerbError,
+    VerbError,
 };
 
 /// Most work requests in one queue.
@@ -21,22 +22,14 @@ impl Endpoint {
     /// # Errors
     /// [`VerbError::Unsupported`] for UC and UD; [`VerbError::OutOfRange`] for queues of more than 16384 requests.
     pub fn create_qp(&mut self, kind: QpKind, capacity: Capacity) -> Result<(QpHandle, Qpn), VerbError> {
-        if kind != QpKind::Rc {
+        if !matches!(kind, QpKind::Rc) {
             return Err(VerbError::Unsupported);
         }
         if capacity.max_recv_wr > MAX_QUEUE || capacity.max_send_wr > MAX_QUEUE {
             return Err(VerbError::OutOfRange("capacity"));
         }
-        // 0 and 1 are the management queue pairs, the last number stands for multicast.
-        let in_use = |qpn: Qpn| self.qps.values().any(|qp| qp.qpn == qpn);
-        let mut qpn = Qpn::new(self.config.first_qpn.get().wrapping_add(self.qps_created));
-        while qpn.get() < 2 || qpn == Qpn::MULTICAST || in_use(qpn) {
-            qpn = Qpn::new(qpn.get().wrapping_add(1));
-        }
-        self.qps_created += 1;
-        let handle = QpHandle(self.qps_created);
-        self.qps.insert(handle, Qp::new(handle, qpn, capacity));
-        Ok((handle, qpn))
+        let first = self.config.first_qpn;
+        Ok(self.qps.create(first, |handle, qpn| Qp::new(handle, qpn, kind, capacity)))
     }
 
     /// Moves a queue pair to a state and sets attributes on the way.
@@ -44,22 +37,9 @@ impl Endpoint {
     /// # Errors
     /// When there is no such move, or it lacks an attribute or has one too many. Nothing is changed then.
     pub fn modify_qp(&mut self, qp: QpHandle, attributes: &QpAttributes) -> Result<(), VerbError> {
-        let qp = self.qps.get_mut(&qp).ok_or(VerbError::NoSuchObject)?;
-        let to = transition::check(qp.state, attributes, &self.config.gids)?;
-        transition::apply(&mut qp.attributes, attributes);
-        match (qp.state, to) {
-            (_, QpState::Reset) => qp.reset(),
-            (_, QpState::Error) => {
-                qp.responder.outbox.clear();
-                qp.abandon_message(Status::FlushError);
-                qp.flush_receives();
-            }
-            (QpState::Init, QpState::Rtr) => {
-                qp.responder.expected = qp.attributes.rq_psn.unwrap_or_default();
-            }
-            _ => {}
-        }
-        qp.state = to;
+        let gids = &self.config.gids;
+        let to = transition::check(self.qps.get(qp).ok_or(VerbError::NoSuchObject)?.state, attributes, gids)?;
+        self.with_qp(qp, |qp, cx| qp.modify(to, attributes, cx));
         Ok(())
     }
 
@@ -68,7 +48,7 @@ impl Endpoint {
     /// # Errors
     /// When there is no such queue pair.
     pub fn query_qp(&self, qp: QpHandle) -> Result<QpAttributes, VerbError> {
-        let qp = self.qps.get(&qp).ok_or(VerbError::NoSuchObject)?;
+        let qp = self.qps.get(qp).ok_or(VerbError::NoSuchObject)?;
         Ok(QpAttributes { state: Some(qp.state), ..qp.attributes.clone() })
     }
 
@@ -77,7 +57,9 @@ impl Endpoint {
     /// # Errors
     /// When there is no such queue pair.
     pub fn destroy_qp(&mut self, qp: QpHandle) -> Result<(), VerbError> {
-        self.qps.remove(&qp).map(drop).ok_or(VerbError::NoSuchObject)
+        let mut gone = self.qps.remove(qp).ok_or(VerbError::NoSuchObject)?;
+        self.schedule.settle(qp, &mut gone.place, 0, None, None);
+        Ok(())
     }
 
     /// Registers zeroed memory. Remote write and remote atomic rights bring local write with them.
@@ -130,7 +112,7 @@ impl Endpoint {
         if !self.memory.exists(mr) {
             return Err(VerbError::NoSuchObject);
         }
-        let qp = self.qps.get_mut(&qp).ok_or(VerbError::NoSuchObject)?;
+        let qp = self.qps.get_mut(qp).ok_or(VerbError::NoSuchObject)?;
         if qp.state == QpState::Reset {
             return Err(VerbError::WrongState(qp.state));
         }
@@ -144,18 +126,22 @@ impl Endpoint {
         Ok(())
     }
 
-    /// Posts a send request.
+    /// Posts a send request. It goes out at once where nothing holds it back. Whether its buffer may be used shows only
+    /// when it is its turn. In state ERROR the request is flushed at once.
     ///
     /// # Errors
-    /// Always [`VerbError::Unsupported`]: this endpoint only responds.
-    pub fn post_send(&mut self, qp: QpHandle, _request: &SendRequest) -> Result<(), VerbError> {
-        self.qps.get(&qp).ok_or(VerbError::NoSuchObject)?;
-        Err(VerbError::Unsupported)
+    /// When there is no such queue pair or region, the queue pair is in RESET, INIT or RTR, the send queue is full, or the
+    /// operation is none of this transport.
+    pub fn post_send(&mut self, qp: QpHandle, request: &SendRequest) -> Result<(), VerbError> {
+        let qp_ref = self.qps.get(qp).ok_or(VerbError::NoSuchObject)?;
+        requester::may_post(qp_ref, request, &self.memory)?;
+        self.with_qp(qp, |qp, cx| requester::post(qp, request, cx));
+        Ok(())
     }
 
     /// Takes finished work requests of a queue pair, oldest first; none when there is no such queue pair.
     pub fn poll(&mut self, qp: QpHandle, max: usize) -> Vec<Completion> {
-        self.qps.get_mut(&qp).map_or_else(Vec::new, |qp| {
+        self.qps.get_mut(qp).map_or_else(Vec::new, |qp| {
             let count = max.min(qp.completions.len());
             qp.completions.drain(..count).collect()
         })

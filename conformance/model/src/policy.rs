@@ -1,6 +1,6 @@
-//! What the standard leaves to the responder.
+//! What the standard leaves to the implementation.
 
-/// Every freedom that the RC responder has. [`Policy::default`] is the plain one.
+/// Every freedom that an endpoint has. [`Policy::default`] is the plain one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
     /// Which packets of SEND and WRITE are acknowledged.
@@ -22,6 +22,46 @@ pub struct Policy {
     /// SEND with invalidate may invalidate the key of a plain memory region. Most devices refuse that: such keys are not
     /// made for it, only those of windows and fast-registered regions are.
     pub invalidates_plain_regions: bool,
+    /// Most PSNs that a requester has outstanding, 1 to 2^23 - 1. A READ of more responses goes out alone.
+    pub window: u32,
+    /// A requester asks for an ACK with the last packet of each message, with the last one that its window lets out, and
+    /// with every packet of this count within a message.
+    pub ack_every: u32,
+    /// Local ACK timeout as a multiple of the time that was asked for, 1 to 4 (9.7.6.1.3 allows that range).
+    pub timeout_multiple: u32,
+    /// What a requester does with the credits of ACKs.
+    pub credit_use: CreditUse,
+    /// How a READ is asked for again when some of its responses came.
+    pub read_retry: ReadRetry,
+    /// What a requester does with a response whose syndrome is reserved.
+    pub reserved_syndrome: ReservedSyndrome,
+}
+
+/// What a requester does with the credits of ACKs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CreditUse {
+    /// It does not look at them and lives with RNR NAKs.
+    Ignored,
+    /// Messages that take a receive wait for credit, except one packet at a time that asks for an ACK to learn of more.
+    Kept,
+}
+
+/// How a READ is asked for again when some of its responses came.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReadRetry {
+    /// For what is missing.
+    Tail,
+    /// From its beginning.
+    Whole,
+}
+
+/// What a requester does with a response whose syndrome is reserved.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ReservedSyndrome {
+    /// Drops it; the ACK timeout brings the matter to an end.
+    Ignored,
+    /// Takes it for a bad response: the request fails.
+    Fatal,
 }
 
 /// Which packets of SEND and WRITE are acknowledged.
@@ -83,6 +123,12 @@ impl Policy {
         qp_rights_as_access_error: false,
         excess_reads: ExcessReads::Serve,
         invalidates_plain_regions: false,
+        window: 128,
+        ack_every: 64,
+        timeout_multiple: 2,
+        credit_use: CreditUse::Ignored,
+        read_retry: ReadRetry::Tail,
+        reserved_syndrome: ReservedSyndrome::Ignored,
     };
 
     /// Policies by name, the plain one first.
@@ -90,7 +136,7 @@ impl Policy {
         ("plain", Policy::PLAIN),
         ("eager", Policy { ack: AckWhen::EveryPacket, ..Policy::PLAIN }),
         ("coalescing", Policy { coalesce: 16, ..Policy::PLAIN }),
-        ("credits", Policy { credits: CreditPolicy::Given, ..Policy::PLAIN }),
+        ("credits", Policy { credits: CreditPolicy::Given, credit_use: CreditUse::Kept, ..Policy::PLAIN }),
         (
             "strict",
             Policy {
@@ -98,6 +144,8 @@ impl Policy {
                 ack_unasked_duplicates: false,
                 qp_rights_as_access_error: true,
                 excess_reads: ExcessReads::Nak,
+                reserved_syndrome: ReservedSyndrome::Fatal,
+                timeout_multiple: 1,
                 ..Policy::PLAIN
             },
         ),
@@ -107,6 +155,8 @@ impl Policy {
                 ack: AckWhen::EveryMessage,
                 behind_rnr: BehindRnr::SequenceNak,
                 invalidates_plain_regions: true,
+                read_retry: ReadRetry::Whole,
+                timeout_multiple: 4,
                 ..Policy::PLAIN
             },
         ),

@@ -2,12 +2,18 @@
 
 use alloc::collections::VecDeque;
 
-use rocespec_codec::{Ethernet, MacAddr, Mtu, PKey, Qpn, RKey, RnrTimer};
+use rocespec_codec::{Ethernet, Info, Mtu, PKey, Qpn, RKey, RnrTimer, Roce};
 
 use crate::config::PKEY_TABLE;
-use crate::responder::Responder;
+use crate::context::Context;
+use crate::packet::Packet;
+use crate::requester::{self, Requester};
+use crate::responder::{self, Responder};
+use crate::schedule::{Place, Turn};
+use crate::time::Time;
+use crate::transition;
 use crate::verbs::{
-    Access, Capacity, Completion, CompletionKind, MemoryHandle, QpAttributes, QpHandle, QpState, Status,
+    Access, Capacity, Completion, CompletionKind, MemoryHandle, QpAttributes, QpHandle, QpKind, QpState, Status,
 };
 
 /// A queue pair.
@@ -15,6 +21,7 @@ use crate::verbs::{
 pub(crate) struct Qp {
     pub(crate) handle: QpHandle,
     pub(crate) qpn: Qpn,
+    pub(crate) kind: QpKind,
     pub(crate) capacity: Capacity,
     pub(crate) state: QpState,
     /// What was set so far; `state` in it is unused.
@@ -22,10 +29,13 @@ pub(crate) struct Qp {
     pub(crate) receives: VecDeque<Receive>,
     pub(crate) completions: VecDeque<Completion>,
     pub(crate) responder: Responder,
+    pub(crate) requester: Requester,
     /// Link header of the last request that was let in: where responses go when the peer is no known neighbour, and
     /// the VLAN tags that they carry.
     pub(crate) last_link: Option<Ethernet>,
     pub(crate) frames_sent: u64,
+    /// Where it stands in the endpoint's schedule.
+    pub(crate) place: Place,
 }
 
 /// A posted receive.
@@ -47,24 +57,91 @@ pub(crate) struct Delivery {
 }
 
 impl Qp {
-    pub(crate) fn new(handle: QpHandle, qpn: Qpn, capacity: Capacity) -> Qp {
+    pub(crate) fn new(handle: QpHandle, qpn: Qpn, kind: QpKind, capacity: Capacity) -> Qp {
         Qp {
             handle,
             qpn,
+            kind,
             capacity,
             state: QpState::Reset,
             attributes: initial_attributes(),
             receives: VecDeque::new(),
             completions: VecDeque::new(),
             responder: Responder::default(),
+            requester: Requester::default(),
             last_link: None,
             frames_sent: 0,
+            place: Place::default(),
         }
     }
 
     /// Back to how it was made.
     pub(crate) fn reset(&mut self) {
-        *self = Qp::new(self.handle, self.qpn, self.capacity);
+        let place = self.place;
+        *self = Qp { place, ..Qp::new(self.handle, self.qpn, self.kind, self.capacity) };
+    }
+
+    /// Takes a packet that was let in.
+    pub(crate) fn receive(&mut self, packet: &Roce<'_>, cx: &mut Context<'_>) {
+        self.last_link = Some(packet.eth.clone());
+        if packet.bth.opcode.info().is_some_and(Info::is_response) {
+            requester::receive(self, packet, cx);
+        } else {
+            responder::receive(self, packet, cx);
+        }
+    }
+
+    /// The next packet, whose turn has come; `None` when there is nothing to send after all.
+    pub(crate) fn next_packet(&mut self, cx: &mut Context<'_>) -> Option<Packet> {
+        let response = self.responder.outbox.front();
+        let is_response = response.is_some_and(|turn| self.requester.turn().is_none_or(|request| turn < request));
+        let packet = if is_response { responder::next_packet(self, cx) } else { requester::next_packet(self, cx) };
+        self.frames_sent += u64::from(packet.is_some());
+        packet
+    }
+
+    /// When it wants to send next.
+    pub(crate) fn next_turn(&self) -> Option<Turn> {
+        self.responder.outbox.front().into_iter().chain(self.requester.turn()).min()
+    }
+
+    /// When the first of its timers runs out.
+    pub(crate) fn next_alarm(&self) -> Option<Time> {
+        self.requester.next_alarm()
+    }
+
+    /// A timer has run out.
+    pub(crate) fn on_alarm(&mut self, cx: &mut Context<'_>) {
+        requester::on_alarm(self, cx);
+    }
+
+    /// Looks what can be sent now, after anything has changed.
+    pub(crate) fn settle(&mut self, cx: &mut Context<'_>) {
+        requester::settle(self, cx);
+    }
+
+    /// Moves to a state that [`transition::check`] allowed.
+    pub(crate) fn modify(&mut self, to: QpState, attributes: &QpAttributes, cx: &mut Context<'_>) {
+        transition::apply(&mut self.attributes, attributes);
+        match (self.state, to) {
+            (_, QpState::Reset) => self.reset(),
+            (_, QpState::Error) => {
+                self.responder.outbox.clear();
+                self.abandon_message(Status::FlushError);
+                self.flush_receives();
+            }
+            (QpState::Init, QpState::Rtr) => {
+                self.responder.expected = self.attributes.rq_psn.unwrap_or_default();
+            }
+            (QpState::Rtr, QpState::Rts) => requester::start(self, cx),
+            _ => {}
+        }
+        self.state = to;
+    }
+
+    /// Traffic class of what it sends.
+    pub(crate) fn class(&self) -> u8 {
+        0
     }
 
     /// True when requests from the peer are taken.
@@ -99,11 +176,6 @@ impl Qp {
 
     pub(crate) fn max_dest_rd_atomic(&self) -> usize {
         usize::from(self.attributes.max_dest_rd_atomic.unwrap_or(0))
-    }
-
-    /// The peer's address when it is no known neighbour: the one it sent from.
-    pub(crate) fn learned_mac(&self) -> MacAddr {
-        self.last_link.as_ref().map_or(MacAddr::default(), |link| link.src)
     }
 
     /// Completes a receive.

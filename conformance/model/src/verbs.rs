@@ -11,7 +11,7 @@ use rocespec_codec::{Mtu, Psn, QKey, Qpn, RKey, RnrTimer};
 pub struct QpHandle(pub u32);
 
 /// Handle of a memory region. Not one of its keys.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct MemoryHandle(pub u32);
 
 /// Largest memory region in bytes.
@@ -26,6 +26,10 @@ pub enum QpKind {
     Uc,
     /// Unreliable datagram.
     Ud,
+    /// Extended reliable connection, the side that asks.
+    XrcInitiator,
+    /// Extended reliable connection, the side that answers.
+    XrcTarget,
 }
 
 /// Sizes of a queue pair's queues, in work requests.
@@ -220,6 +224,25 @@ pub struct SendRequest {
     pub swap: u64,
 }
 
+impl SendRequest {
+    /// A request with a completion and everything else zero.
+    pub fn new(wr_id: u64, operation: SendOperation) -> SendRequest {
+        SendRequest {
+            wr_id,
+            operation,
+            flags: SendFlags { signaled: true, ..SendFlags::default() },
+            mr: MemoryHandle::default(),
+            offset: 0,
+            length: 0,
+            remote_va: 0,
+            rkey: RKey::default(),
+            immediate: 0,
+            compare_add: 0,
+            swap: 0,
+        }
+    }
+}
+
 /// A finished work request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Completion {
@@ -325,6 +348,8 @@ named! {
         QpRequestError "qp_req_err",
         /// A peer's request had no right to the memory it named.
         QpAccessError "qp_access_err",
+        /// All that was sent before the send queue was stopped is done.
+        SendQueueDrained "sq_drained",
     }
 }
 

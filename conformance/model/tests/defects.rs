@@ -25,8 +25,10 @@ fn rules_have_ids_of_area_role_and_name() {
     for defect in Defect::ALL {
         let parts: Vec<_> = defect.rule().split('.').collect();
         let [area, role, name] = parts[..] else { panic!("{}", defect.rule()) };
-        assert!(["icrc", "frame", "bth", "rc"].contains(&area), "{area}");
-        assert_eq!(role, "responder");
+        let areas = ["icrc", "frame", "bth", "rc", "uc", "ud", "xrc", "memory", "congestion", "pause"];
+        assert!(areas.contains(&area), "{area}");
+        let roles = ["responder", "requester", "sender", "notification_point", "reaction_point", "link"];
+        assert!(roles.contains(&role), "{role}");
         assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{name}");
     }
 }

@@ -55,5 +55,5 @@ pub(super) fn current(request: &Request<'_, '_>, cx: &Context<'_>) -> u64 {
 
 fn load(region: MemoryHandle, va: u64, cx: &Context<'_>) -> u64 {
     let bytes = cx.memory.read_remote(region, va, 8);
-    u64::from_le_bytes(bytes.try_into().unwrap_or_default())
+    u64::from_le_bytes(bytes.bytes(cx.memory).try_into().unwrap_or_default())
 }

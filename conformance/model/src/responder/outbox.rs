@@ -7,7 +7,7 @@ use rocespec_codec::{Msn, Psn, Syndrome, SyndromeClass};
 use super::respond::ReadStream;
 use crate::context::Context;
 use crate::defect::Defect;
-use crate::time::Time;
+use crate::schedule::Turn;
 
 /// Most responses that may wait on one queue pair; requests beyond are lost, as on a full receive ring.
 const LIMIT: usize = 1024;
@@ -18,8 +18,7 @@ pub(crate) struct Outbox(VecDeque<Entry>);
 
 #[derive(Debug, Clone, Copy)]
 struct Entry {
-    due: Time,
-    order: u64,
+    turn: Turn,
     response: Response,
 }
 
@@ -49,9 +48,9 @@ impl Outbox {
         self.0.clear();
     }
 
-    /// When the first one leaves, and its place among those of other queue pairs.
-    pub(crate) fn front(&self) -> Option<(Time, u64)> {
-        self.0.front().map(|entry| (entry.due, entry.order))
+    /// When the first one leaves.
+    pub(crate) fn front(&self) -> Option<Turn> {
+        self.0.front().map(|entry| entry.turn)
     }
 
     /// READs and ATOMICs that are not answered yet.
@@ -61,7 +60,7 @@ impl Outbox {
 
     /// rule: rc.responder.response-order
     pub(super) fn push(&mut self, response: Response, cx: &mut Context<'_>) {
-        let entry = Entry { due: cx.due, order: cx.next_order(), response };
+        let entry = Entry { turn: cx.turn_at(cx.due), response };
         if cx.has(Defect::AcksBeforeResponses) && matches!(response, Response::Acknowledge { .. }) {
             self.0.push_front(entry);
         } else {

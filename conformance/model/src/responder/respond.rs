@@ -1,15 +1,13 @@
 //! Responses to packets, one at a time, when they leave.
 
-use alloc::vec::Vec;
-
 use rocespec_codec::{Aeth, AtomicAckEth, Extensions, Msn, NakCode, Opcode, Psn, Reth, Syndrome};
 
 use super::outbox::Response;
 use super::{acknowledge, refuse};
 use crate::context::Context;
 use crate::defect::Defect;
-use crate::egress::Packet;
 use crate::memory::AccessError;
+use crate::packet::{Packet, Payload};
 use crate::qp::Qp;
 use crate::verbs::{Access, EventKind, QpState};
 
@@ -46,7 +44,7 @@ pub(crate) fn next_packet(qp: &mut Qp, cx: &mut Context<'_>) -> Option<Packet> {
             };
             let aeth = Aeth { syndrome: acknowledge::syndrome(qp, cx), msn };
             let ext = Extensions { aeth, atomic_ack: AtomicAckEth { original }, ..Extensions::default() };
-            Some(Packet { opcode, psn, ext, payload: Vec::new() })
+            Some(Packet::new(opcode, psn, ext))
         }
         Response::Read(stream) => match segment(&stream, qp, cx) {
             Ok((packet, rest)) => {
@@ -63,7 +61,7 @@ pub(crate) fn next_packet(qp: &mut Qp, cx: &mut Context<'_>) -> Option<Packet> {
 
 fn acknowledgement(psn: Psn, syndrome: Syndrome, msn: Msn) -> Packet {
     let ext = Extensions { aeth: Aeth { syndrome, msn }, ..Extensions::default() };
-    Packet { opcode: Opcode::RC_ACKNOWLEDGE, psn, ext, payload: Vec::new() }
+    Packet::new(Opcode::RC_ACKNOWLEDGE, psn, ext)
 }
 
 /// The next packet of a READ, and what is left then.
@@ -74,11 +72,11 @@ fn segment(stream: &ReadStream, qp: &Qp, cx: &Context<'_>) -> Result<(Packet, Op
     let len = stream.reth.len.min(full as u32);
     let is_last = stream.reth.len == len;
     let payload = if len == 0 {
-        Vec::new()
+        Payload::None
     } else {
         let Reth { rkey, va, .. } = stream.reth;
         let region = cx.memory.still_authorize(rkey, va, Access::REMOTE_READ, cx.defects)?;
-        cx.memory.read_remote(region, va, len as usize)
+        cx.memory.read_remote(region, va, len)
     };
     let opcode = match (stream.begun, is_last) {
         (false, true) => Opcode::RC_RDMA_READ_RESPONSE_ONLY,
@@ -88,9 +86,9 @@ fn segment(stream: &ReadStream, qp: &Qp, cx: &Context<'_>) -> Result<(Packet, Op
     };
     let ext =
         Extensions { aeth: Aeth { syndrome: acknowledge::syndrome(qp, cx), msn: stream.msn }, ..Extensions::default() };
-    let mut packet = Packet { opcode, psn: stream.psn, ext, payload };
+    let mut packet = Packet { payload, ..Packet::new(opcode, stream.psn, ext) };
     if opcode == Opcode::RC_RDMA_READ_RESPONSE_LAST && cx.has(Defect::ReadLastWithoutAeth) {
-        leave_out_aeth(&mut packet);
+        leave_out_aeth(&mut packet, cx);
     }
     let reth = Reth { va: stream.reth.va.wrapping_add(u64::from(len)), len: stream.reth.len - len, ..stream.reth };
     let psn = if cx.has(Defect::ReadRepeatsPsn) { stream.psn } else { stream.psn.next() };
@@ -99,11 +97,11 @@ fn segment(stream: &ReadStream, qp: &Qp, cx: &Context<'_>) -> Result<(Packet, Op
 }
 
 /// The payload begins where the AETH belongs.
-fn leave_out_aeth(packet: &mut Packet) {
-    if let Some((&[syndrome, high, middle, low], rest)) = packet.payload.split_first_chunk() {
+fn leave_out_aeth(packet: &mut Packet, cx: &Context<'_>) {
+    if let Some((&[syndrome, high, middle, low], rest)) = packet.payload.bytes(cx.memory).split_first_chunk() {
         packet.ext.aeth =
             Aeth { syndrome: Syndrome(syndrome), msn: Msn::new(u32::from_be_bytes([0, high, middle, low])) };
-        packet.payload = rest.to_vec();
+        packet.payload = Payload::Bytes(rest.to_vec());
     }
 }
 

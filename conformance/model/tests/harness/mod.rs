@@ -102,6 +102,7 @@ impl Lab {
             policy: options.policy,
             defects: options.defects,
             response_delay: Duration::from_micros(1),
+            ..Config::default()
         });
         let mr = port.register_memory(options.region_len, options.region_access).unwrap();
         let inbox = port.register_memory(1 << 16, Access::LOCAL_WRITE).unwrap();

@@ -1,0 +1,213 @@
+//! The requester: from a posted request to its completion.
+//!
+//! Requests wait in one queue, oldest first, and complete in that order. A cursor says which packet is sent next; sending
+//! moves it on, a retry moves it back to the oldest packet that is not acknowledged, and everything behind is sent again
+//! as it was (go-back-N).
+//!
+//! Where several behaviours are right and no [`crate::Policy`] chooses, this one does the following:
+//! - a loss that a later response betrays is acted upon once; the ACK timeout does the rest;
+//! - an ACK inside the PSNs of a READ or an ATOMIC is taken for a lost response, not for a wrong one;
+//! - a fatal NAK ends READs and ATOMICs before it as flushed, since their responses cannot come any more;
+//! - timers and retry counts are renewed by each step forward, within a message too.
+
+mod acknowledge;
+mod complete;
+mod credit;
+mod local;
+mod read;
+mod retry;
+mod segment;
+mod window;
+mod work;
+
+use alloc::collections::VecDeque;
+
+use rocespec_codec::{Msn, Opcode, Psn, Roce};
+
+use crate::context::Context;
+use crate::counters::Counter;
+use crate::defect::Defect;
+use crate::packet::Packet;
+use crate::qp::Qp;
+use crate::schedule::Turn;
+use crate::time::Time;
+use crate::verbs::{QpState, SendRequest};
+use credit::Credit;
+use work::Work;
+
+pub(crate) use local::may_post;
+
+/// State of the requester's side of a queue pair.
+#[derive(Debug, Default)]
+pub(crate) struct Requester {
+    /// Requests that were posted and are not done, oldest first.
+    queue: VecDeque<Work>,
+    cursor: Cursor,
+    /// Oldest PSN that is not acknowledged.
+    oldest: Psn,
+    /// The PSN behind the newest one that was ever sent.
+    sent: Psn,
+    /// The PSN that the next request begins with.
+    next: Psn,
+    /// Messages posted: number of the last one.
+    posted: Msn,
+    credit: Credit,
+    /// READs, ATOMICs and the like that were sent and not answered, as the cursor sees it.
+    reads: usize,
+    retries_left: u8,
+    rnr_retries_left: u8,
+    /// A loss that a later response betrayed was acted upon, and nothing went forward since.
+    loss_is_known: bool,
+    /// When the ACK timeout runs out.
+    ack_deadline: Option<Time>,
+    /// Until when an RNR NAK asked to wait.
+    rnr_until: Option<Time>,
+    turn: Option<Turn>,
+}
+
+/// Which packet is sent next.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+struct Cursor {
+    /// Index in the queue; that of its end when all is sent.
+    work: usize,
+    /// Index among the packets of the request.
+    packet: u32,
+}
+
+impl Requester {
+    pub(crate) fn turn(&self) -> Option<Turn> {
+        self.turn
+    }
+
+    /// The table of the requester's timers: the first one to run out.
+    pub(crate) fn next_alarm(&self) -> Option<Time> {
+        self.ack_deadline.into_iter().chain(self.rnr_until).min()
+    }
+
+    /// Requests that are posted and not done.
+    pub(crate) fn pending(&self) -> usize {
+        self.queue.len()
+    }
+
+    /// PSNs that were sent and are not acknowledged.
+    fn outstanding(&self) -> u32 {
+        self.sent.since(self.oldest).max(0) as u32
+    }
+
+    /// PSN of the packet that is sent next.
+    fn cursor_psn(&self) -> Psn {
+        match self.queue.get(self.cursor.work).and_then(|work| work.span) {
+            Some(span) if self.queue[self.cursor.work].needs_response() => {
+                span.first.plus(self.queue[self.cursor.work].answered)
+            }
+            Some(span) => span.first.plus(self.cursor.packet),
+            None => self.next,
+        }
+    }
+}
+
+/// The queue pair may send from now on.
+pub(crate) fn start(qp: &mut Qp, cx: &Context<'_>) {
+    // rule: rc.requester.start-psn
+    let first = if cx.has(Defect::IgnoresStartPsn) { Psn::new(0) } else { qp.attributes.sq_psn.unwrap_or_default() };
+    let requester = &mut qp.requester;
+    (requester.oldest, requester.sent, requester.next) = (first, first, first);
+    requester.credit = Credit::new(cx.policy.credit_use);
+    retry::refill(qp);
+}
+
+/// Takes a request that [`may_post`] found right.
+pub(crate) fn post(qp: &mut Qp, request: &SendRequest, cx: &mut Context<'_>) {
+    let requester = &mut qp.requester;
+    requester.posted = requester.posted.next();
+    let mut work = Work::new(*request, requester.posted);
+    if request.flags.inline {
+        work.keep_data(cx.memory);
+    }
+    requester.queue.push_back(work);
+}
+
+/// Looks what can be sent now, after anything has changed.
+pub(crate) fn settle(qp: &mut Qp, cx: &mut Context<'_>) {
+    if qp.state == QpState::Error {
+        return complete::flush(qp, cx);
+    }
+    if !window::may_send(qp, cx) {
+        qp.requester.turn = None;
+    } else if qp.requester.turn.is_none() {
+        qp.requester.turn = Some(cx.turn_at(cx.now));
+    }
+}
+
+/// The next packet, when its turn has come.
+pub(crate) fn next_packet(qp: &mut Qp, cx: &mut Context<'_>) -> Option<Packet> {
+    qp.requester.turn = None;
+    if !window::may_send(qp, cx) {
+        return None;
+    }
+    if let Err(status) = local::begin(qp, cx) {
+        complete::fail(qp, status, cx);
+        return None;
+    }
+    let mtu = qp.mtu();
+    let Cursor { work: index, packet: number } = qp.requester.cursor;
+    let work = qp.requester.queue.get_mut(index)?;
+    let span = work.span?;
+    let mut packet = segment::packet(work, number, mtu, cx);
+    let is_last = number + 1 >= work.packets(mtu);
+    let (behind, needs_response) = (work.psn_behind(number), work.needs_response());
+    let is_again = packet.psn.since(qp.requester.sent) < 0;
+
+    if is_last {
+        qp.requester.cursor = Cursor { work: index + 1, packet: 0 };
+        qp.requester.reads += usize::from(needs_response);
+    } else {
+        qp.requester.cursor.packet += 1;
+    }
+    if behind.since(qp.requester.sent) > 0 {
+        qp.requester.sent = behind;
+    }
+    // rule: rc.requester.ack-request
+    let in_message = number > 0 && number.is_multiple_of(cx.policy.ack_every.max(1));
+    let must_ask = is_last || in_message || !window::has_room_behind(qp, cx);
+    packet.ack_request = must_ask && !cx.has(Defect::NeverAsksForAck);
+    if is_again {
+        cx.count(Counter::Retransmitted);
+        retry::spoil(&mut packet, span.first, cx);
+    }
+    if qp.requester.ack_deadline.is_none() {
+        retry::start_timer(qp, cx);
+    }
+    Some(packet)
+}
+
+/// Takes a response that is for this queue pair.
+pub(crate) fn receive(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) {
+    // rule: bth.responder.stray-response
+    if !matches!(qp.state, QpState::Rts | QpState::Sqd) {
+        return cx.count(Counter::DropUnexpectedResponse);
+    }
+    let psn = packet.bth.psn;
+    let is_outstanding = psn.is_within(qp.requester.oldest, qp.requester.outstanding());
+    if !is_outstanding && !acknowledge::take_old_or_ghost(qp, packet, cx) {
+        return cx.count(Counter::DropUnexpectedResponse);
+    }
+    match packet.bth.opcode.operation() {
+        ACKNOWLEDGE => acknowledge::receive(qp, packet, cx),
+        _ => read::receive(qp, packet, cx),
+    }
+}
+
+const ACKNOWLEDGE: u8 = Opcode::RC_ACKNOWLEDGE.0;
+
+/// A timer has run out.
+pub(crate) fn on_alarm(qp: &mut Qp, cx: &mut Context<'_>) {
+    let requester = &mut qp.requester;
+    if requester.rnr_until.is_some_and(|until| until <= cx.now) {
+        requester.rnr_until = None;
+    }
+    if requester.ack_deadline.is_some_and(|deadline| deadline <= cx.now) {
+        requester.ack_deadline = None;
+        retry::on_ack_timeout(qp, cx);
+    }
+}
