@@ -6,6 +6,7 @@ pub mod capture;
 pub mod cli;
 pub mod dut;
 pub mod ledger;
+pub mod link;
 pub mod oracle;
 pub mod profile;
 pub mod run;

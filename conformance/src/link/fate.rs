@@ -1,0 +1,60 @@
+//! What happens to one frame on its way, and who decides.
+
+use std::fmt;
+use std::time::Duration;
+
+use super::End;
+
+/// What happens to one frame on its way. Left at its default: it arrives, after the delay of the cable.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Fate {
+    /// It never arrives.
+    pub lost: bool,
+    /// It arrives so many times more, right behind itself. Only the first of them is damaged.
+    pub copies: u8,
+    /// So many of the frames sent after it arrive before it; fewer when too few follow within 100 us.
+    pub behind: u32,
+    /// It takes so much longer, and so does what follows, as in a queue: the order is kept.
+    pub queued: Duration,
+    /// It alone takes so much longer; others overtake it.
+    pub late: Duration,
+    /// A switch on the way says that it was congested, when the packet lets it (ECN other than 00).
+    pub congested: bool,
+    /// It does not arrive as it was sent.
+    pub damage: Option<Damage>,
+}
+
+impl Fate {
+    /// It never arrives.
+    pub const LOST: Fate = Fate {
+        lost: true,
+        copies: 0,
+        behind: 0,
+        queued: Duration::ZERO,
+        late: Duration::ZERO,
+        congested: false,
+        damage: None,
+    };
+}
+
+/// What the frame check sequence of Ethernet failed to notice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Damage {
+    /// This bit is turned over, counted from the first of the frame; beyond its end it begins anew.
+    Bit(u32),
+    /// Only so many bytes arrive.
+    Cut(usize),
+}
+
+/// Says what happens to each frame that is sent.
+pub trait Fates: fmt::Debug + Send {
+    /// The fate of the next frame.
+    fn fate(&mut self, from: End, frame: &[u8]) -> Fate;
+}
+
+/// Nothing happens to any frame.
+impl Fates for () {
+    fn fate(&mut self, _from: End, _frame: &[u8]) -> Fate {
+        Fate::default()
+    }
+}
