@@ -30,6 +30,7 @@
 extern crate alloc;
 
 mod config;
+pub mod congestion;
 mod context;
 mod counters;
 mod defect;
@@ -39,6 +40,7 @@ mod ingress;
 mod memory;
 mod objects;
 mod packet;
+pub mod pause;
 mod policy;
 mod qp;
 mod qps;
@@ -51,8 +53,10 @@ mod transition;
 mod verbs;
 
 pub use config::{Config, GidEntry, GidKind, PKEY_TABLE};
+pub use congestion::{CnpConfig, CnpScope, CongestionConfig, NotificationConfig, ReactionConfig};
 pub use defect::{Defect, Defects};
 pub use endpoint::{Endpoint, Input, Output};
+pub use pause::{ClassBy, LinkSpeed, PauseConfig, PauseMode};
 pub use policy::{
     AckWhen, BehindRnr, CreditPolicy, CreditUse, DuplicateAck, ExcessReads, Policy, ReadRetry, ReservedSyndrome,
 };
