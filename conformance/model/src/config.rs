@@ -18,6 +18,8 @@ pub struct Config {
     pub gids: Vec<GidEntry>,
     /// Number of the first queue pair; the next ones follow. 0 and 1 are reserved and passed over.
     pub first_qpn: Qpn,
+    /// Operations beyond those that every endpoint serves.
+    pub capabilities: Capabilities,
     /// What the standard leaves free.
     pub policy: Policy,
     /// Deviations, none by default.
@@ -33,11 +35,21 @@ impl Default for Config {
             mac: MacAddr::default(),
             gids: Vec::new(),
             first_qpn: Qpn::new(0x11),
+            capabilities: Capabilities::default(),
             policy: Policy::default(),
             defects: Defects::NONE,
             response_delay: Duration::from_micros(1),
         }
     }
+}
+
+/// Operations that an endpoint may serve or not; none by default. Without, their opcodes are undefined ones.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Capabilities {
+    /// FLUSH (annex A19).
+    pub flush: bool,
+    /// ATOMIC WRITE (annex A19).
+    pub atomic_write: bool,
 }
 
 /// An entry of the GID table.

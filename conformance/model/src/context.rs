@@ -2,6 +2,7 @@
 
 use alloc::collections::VecDeque;
 
+use crate::config::Capabilities;
 use crate::counters::{Counter, Counters};
 use crate::defect::{Defect, Defects};
 use crate::memory::Memory;
@@ -13,6 +14,7 @@ use crate::verbs::{AsyncEvent, EventKind, QpHandle};
 /// What a queue pair needs of the endpoint around it while it handles a packet.
 pub(crate) struct Context<'a> {
     pub(crate) memory: &'a mut Memory,
+    pub(crate) capabilities: Capabilities,
     pub(crate) policy: &'a Policy,
     pub(crate) defects: Defects,
     pub(crate) now: Time,

@@ -218,6 +218,22 @@ defects! {
         "Executes ATOMICs at addresses that are no multiple of 8.";
     AnswersAtomicWithAck "answers-atomic-with-ack" "rc.responder.atomic-ack"
         "Answers ATOMICs with a plain ACK.";
+    AnswersFlushWithAck "answers-flush-with-ack" "rc.responder.flush"
+        "Answers FLUSH and ATOMIC WRITE with a plain ACK.";
+    DropsDuplicateFlush "drops-duplicate-flush" "rc.responder.flush"
+        "Does not answer a FLUSH or an ATOMIC WRITE that was answered before.";
+    AcceptsFlushPayload "accepts-flush-payload" "rc.responder.flush-payload"
+        "Serves a FLUSH that brings a payload.";
+    IgnoresFlushPlacement "ignores-flush-placement" "rc.responder.flush-placement"
+        "Serves a FLUSH to persistence where the region grants global visibility alone, and the reverse.";
+    ChecksRangeOfWholeFlush "checks-range-of-whole-flush" "rc.responder.flush-selectivity"
+        "Looks at address and length of a FLUSH that is for the whole region.";
+    AcceptsMisalignedAtomicWrite "accepts-misaligned-atomic-write" "rc.responder.atomic-write-alignment"
+        "Executes ATOMIC WRITEs at addresses that are no multiple of 8.";
+    IgnoresAtomicWriteLength "ignores-atomic-write-length" "rc.responder.atomic-write-length"
+        "Executes ATOMIC WRITEs whose RETH does not say eight bytes.";
+    ExecutesDuplicateAtomicWrite "executes-duplicate-atomic-write" "rc.responder.atomic-write"
+        "Writes the data of a duplicate ATOMIC WRITE again.";
     IgnoresRdAtomicLimit "ignores-rd-atomic-limit" "rc.responder.rd-atomic-limit"
         "Serves READs and ATOMICs on a queue pair that granted none.";
     AnswersAfterFatalNak "answers-after-fatal-nak" "rc.responder.error-silence"

@@ -153,6 +153,7 @@ impl Endpoint {
         let qp = self.qps.get_mut(handle)?;
         let mut cx = Context {
             memory: &mut self.memory,
+            capabilities: self.config.capabilities,
             policy: &self.config.policy,
             defects: self.config.defects,
             now: self.now,

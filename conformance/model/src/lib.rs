@@ -52,7 +52,7 @@ mod time;
 mod transition;
 mod verbs;
 
-pub use config::{Config, GidEntry, GidKind, PKEY_TABLE};
+pub use config::{Capabilities, Config, GidEntry, GidKind, PKEY_TABLE};
 pub use congestion::{CnpConfig, CnpScope, CongestionConfig, NotificationConfig, ReactionConfig};
 pub use defect::{Defect, Defects};
 pub use endpoint::{Endpoint, Input, Output};

@@ -97,6 +97,14 @@ fn read(psn: u32, offset: i64, len: u32) -> Req {
     req(Opcode::RC_RDMA_READ_REQUEST, psn).to(offset, len)
 }
 
+fn flush(psn: u32, offset: i64, len: u32) -> Req {
+    req(Opcode::RC_FLUSH, psn).to(offset, len).flush(0, 1)
+}
+
+fn atomic_write(psn: u32, offset: i64) -> Req {
+    req(Opcode::RC_ATOMIC_WRITE, psn).to(offset, 8).len(8)
+}
+
 fn add(psn: u32, offset: i64) -> Req {
     req(Opcode::RC_FETCH_ADD, psn).atomic(offset, 1, 0)
 }
@@ -248,6 +256,14 @@ const PROBES: &[fn(Defects) -> Trace] = &[
     |defects| run(defects, [req(Opcode::RC_COMPARE_SWAP, 0).atomic(0, 5, 1)]),
     |defects| run(defects, [add(0, 4)]),
     |defects| run_with(defects, |options| options.attributes.max_dest_rd_atomic = Some(0), [read(0, 0, 4)]),
+    // FLUSH and ATOMIC WRITE.
+    |defects| run(defects, [flush(0, 0, 64), flush(0, 0, 64), flush(1, 0, 0x9000)]),
+    |defects| run(defects, [flush(0, 0, 64).len(4)]),
+    |defects| run_with(defects, |options| options.region_access = Access::REMOTE_WRITE, [flush(0, 0, 64)]),
+    |defects| run(defects, [flush(0, 0x9000, 64).flush(1, 1)]),
+    |defects| run(defects, [atomic_write(0, 4)]),
+    |defects| run(defects, [atomic_write(0, 0).to(0, 16)]),
+    |defects| run(defects, [atomic_write(0, 0), atomic_write(0, 0).payload(&[9; 8])]),
     |defects| {
         let mut lab = lab_with(|options| (options.receives, options.defects) = (0, defects));
         lab.port.post_receive(lab.qp, 0, lab.inbox.handle, 1 << 16, 64).unwrap();

@@ -6,7 +6,7 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use rocespec_codec::{MacAddr, Qpn};
 use rocespec_control::{Command, Device, Gid, GidKind, Reply, VERSION};
-use rocespec_model::{Config, Defect, Defects, Endpoint, GidEntry, Input, Output, Policy, Time};
+use rocespec_model::{Capabilities, Config, Defect, Defects, Endpoint, GidEntry, Input, Output, Policy, Time};
 
 use super::{Addresses, Dut, DutError, Stamped};
 use crate::profile::Profile;
@@ -85,7 +85,15 @@ impl Emulator {
             gids: gids.iter().enumerate().map(named).collect(),
             capabilities: profile.capabilities.clone(),
         };
-        let config = Config { mac: MAC, gids, first_qpn: Qpn::new(0x11), policy, defects, ..Config::default() };
+        let config = Config {
+            mac: MAC,
+            gids,
+            first_qpn: Qpn::new(0x11),
+            capabilities: Capabilities { flush: true, atomic_write: true },
+            policy,
+            defects,
+            ..Config::default()
+        };
         let mut emulator =
             Emulator { endpoint: Endpoint::new(config.clone()), config, now: Time::ZERO, profile, device };
         emulator.boot();

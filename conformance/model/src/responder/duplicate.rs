@@ -6,7 +6,7 @@ use super::outbox::Response;
 use super::remembered::is_part_of;
 use super::request::{Operation, Request};
 use super::respond::ReadStream;
-use super::{acknowledge, atomic, write};
+use super::{acknowledge, atomic, atomic_write, flush, write};
 use crate::context::Context;
 use crate::counters::Counter;
 use crate::defect::Defect;
@@ -19,7 +19,7 @@ pub(super) fn answer(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) {
     if cx.has(Defect::NaksDuplicate) {
         return acknowledge::nak(qp, qp.responder.expected, NakCode::PsnSequenceError, cx);
     }
-    let Some(request) = Request::of(packet) else { return cx.count(Counter::DropDuplicate) };
+    let Some(request) = Request::of(packet, cx.capabilities) else { return cx.count(Counter::DropDuplicate) };
     match request.operation {
         Operation::Send => {
             // rule: rc.responder.duplicate-send
@@ -37,6 +37,7 @@ pub(super) fn answer(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) {
         }
         Operation::Read => read_again(qp, &request, cx),
         Operation::CompareSwap | Operation::FetchAdd => atomic_again(qp, &request, cx),
+        Operation::Flush | Operation::AtomicWrite => placed_again(qp, &request, cx),
     }
 }
 
@@ -95,6 +96,18 @@ fn atomic_again(qp: &mut Qp, request: &Request<'_, '_>, cx: &mut Context<'_>) {
         Some(original) => qp.responder.outbox.push(Response::Atomic { psn, msn: qp.responder.msn, original }, cx),
         None => cx.count(Counter::DropDuplicate),
     }
+}
+
+/// rule: rc.responder.flush, rc.responder.atomic-write
+fn placed_again(qp: &mut Qp, request: &Request<'_, '_>, cx: &mut Context<'_>) {
+    let psn = request.packet.bth.psn;
+    if !qp.responder.remembered.placed(psn) || cx.has(Defect::DropsDuplicateFlush) {
+        return cx.count(Counter::DropDuplicate);
+    }
+    if request.operation == Operation::AtomicWrite && cx.has(Defect::ExecutesDuplicateAtomicWrite) {
+        let _ = atomic_write::perform(request, cx);
+    }
+    flush::answer(qp, psn, qp.responder.msn, cx);
 }
 
 /// Delivers the data of a duplicate again, as only a defect does.

@@ -1,4 +1,4 @@
-//! READs and ATOMICs that can be answered again.
+//! READs, ATOMICs, FLUSHes and ATOMIC WRITEs that can be answered again.
 
 use alloc::collections::VecDeque;
 
@@ -8,7 +8,7 @@ use crate::context::Context;
 use crate::defect::Defect;
 use crate::verbs::MAX_REGION;
 
-/// The newest READs and ATOMICs, as many as the queue pair granted.
+/// The newest of them, as many as the queue pair granted.
 #[derive(Debug, Default)]
 pub(super) struct Remembered(VecDeque<Entry>);
 
@@ -28,6 +28,8 @@ pub(super) enum What {
     Read(Reth),
     /// An ATOMIC's result is sent again.
     Atomic { original: u64 },
+    /// A FLUSH or an ATOMIC WRITE has no result but that it is done.
+    Placed,
 }
 
 impl Remembered {
@@ -45,6 +47,11 @@ impl Remembered {
             What::Atomic { original } if entry.psn == psn => Some(original),
             _ => None,
         })
+    }
+
+    /// True when a FLUSH or an ATOMIC WRITE of this PSN is done.
+    pub(super) fn placed(&self, psn: Psn) -> bool {
+        self.0.iter().any(|entry| matches!(entry.what, What::Placed) && entry.psn == psn)
     }
 
     /// The READ that took this PSN, and how many PSNs lie before it in that READ.

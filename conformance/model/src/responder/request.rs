@@ -4,6 +4,7 @@ use rocespec_codec::{Info, Position, Roce};
 
 use super::Message;
 use super::refuse::Refusal;
+use crate::config::Capabilities;
 use crate::context::Context;
 use crate::defect::Defect;
 
@@ -15,6 +16,8 @@ pub(super) enum Operation {
     Read,
     CompareSwap,
     FetchAdd,
+    Flush,
+    AtomicWrite,
 }
 
 /// A packet with what is known of its opcode.
@@ -26,9 +29,8 @@ pub(super) struct Request<'p, 'f> {
 }
 
 impl<'p, 'f> Request<'p, 'f> {
-    /// `None` for opcodes that this responder does not know: reserved ones, and FLUSH and ATOMIC WRITE, which are
-    /// a capability of their own.
-    pub(super) fn of(packet: &'p Roce<'f>) -> Option<Request<'p, 'f>> {
+    /// `None` for opcodes that this responder does not know.
+    pub(super) fn of(packet: &'p Roce<'f>, capabilities: Capabilities) -> Option<Request<'p, 'f>> {
         let info = packet.bth.opcode.info().filter(|info| info.is_request())?;
         let operation = match packet.bth.opcode.operation() {
             0x00..=0x05 | 0x16 | 0x17 => Operation::Send,
@@ -36,6 +38,8 @@ impl<'p, 'f> Request<'p, 'f> {
             0x0c => Operation::Read,
             0x13 => Operation::CompareSwap,
             0x14 => Operation::FetchAdd,
+            0x1c if capabilities.flush => Operation::Flush,
+            0x1d if capabilities.atomic_write => Operation::AtomicWrite,
             _ => return None,
         };
         Some(Request { operation, info, packet })

@@ -1,7 +1,8 @@
 //! What the queue pair itself allows.
 
+use super::flush;
 use super::refuse::Refusal;
-use super::request::Operation;
+use super::request::{Operation, Request};
 use crate::context::Context;
 use crate::defect::Defect;
 use crate::policy::ExcessReads;
@@ -9,12 +10,13 @@ use crate::qp::Qp;
 use crate::verbs::Access;
 
 /// rule: rc.responder.qp-rights
-pub(super) fn check_operation(qp: &Qp, operation: Operation, cx: &Context<'_>) -> Result<(), Refusal> {
-    let needed = match operation {
+pub(super) fn check_operation(qp: &Qp, request: &Request<'_, '_>, cx: &Context<'_>) -> Result<(), Refusal> {
+    let needed = match request.operation {
         Operation::Send => Access::NONE,
-        Operation::Write => Access::REMOTE_WRITE,
+        Operation::Write | Operation::AtomicWrite => Access::REMOTE_WRITE,
         Operation::Read => Access::REMOTE_READ,
         Operation::CompareSwap | Operation::FetchAdd => Access::REMOTE_ATOMIC,
+        Operation::Flush => flush::placement(request),
     };
     if qp.access().contains(needed) || cx.has(Defect::IgnoresQpRights) {
         return Ok(());

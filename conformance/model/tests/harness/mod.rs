@@ -6,12 +6,12 @@ use std::net::Ipv6Addr;
 use std::time::Duration;
 
 use rocespec_codec::{
-    AtomicEth, Bth, Ethernet, Extensions, Frame, Grh, Ieth, ImmDt, Ipv4, Ipv6, MacAddr, Mtu, Net, Opcode, Psn, Qpn,
-    RKey, Reth, RnrTimer, Roce, SyndromeClass, Udp, decode, encode, encoded_len, field, icrc,
+    AtomicEth, Bth, Ethernet, Extensions, Feth, Frame, Grh, Ieth, ImmDt, Ipv4, Ipv6, MacAddr, Mtu, Net, Opcode, Psn,
+    Qpn, RKey, Reth, RnrTimer, Roce, SyndromeClass, Udp, decode, encode, encoded_len, field, icrc,
 };
 use rocespec_model::{
-    Access, AsyncEvent, Capacity, Completion, Config, Defects, Endpoint, GidEntry, GidKind, Input, MemoryRegion,
-    Output, Policy, QpAttributes, QpHandle, QpKind, QpState, Time,
+    Access, AsyncEvent, Capabilities, Capacity, Completion, Config, Defects, Endpoint, GidEntry, GidKind, Input,
+    MemoryRegion, Output, Policy, QpAttributes, QpHandle, QpKind, QpState, Time,
 };
 
 pub const DUT_MAC: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
@@ -34,6 +34,7 @@ pub fn gids(ip: Ip) -> (Ipv6Addr, Ipv6Addr) {
 #[derive(Clone, Debug)]
 pub struct Options {
     pub ip: Ip,
+    pub capabilities: Capabilities,
     pub policy: Policy,
     pub defects: Defects,
     pub start_psn: u32,
@@ -46,9 +47,10 @@ pub struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        let all = Access::REMOTE_WRITE | Access::REMOTE_READ | Access::REMOTE_ATOMIC;
+        let all = Access::REMOTE_WRITE | Access::REMOTE_READ | Access::REMOTE_ATOMIC | Access::FLUSH_GLOBAL;
         Options {
             ip: Ip::V4,
+            capabilities: Capabilities { flush: true, atomic_write: true },
             policy: Policy::default(),
             defects: Defects::NONE,
             start_psn: 0,
@@ -99,9 +101,9 @@ impl Lab {
             mac: DUT_MAC,
             gids: vec![GidEntry { gid: local, kind }],
             first_qpn: Qpn::new(0x11),
+            capabilities: options.capabilities,
             policy: options.policy,
             defects: options.defects,
-            response_delay: Duration::from_micros(1),
             ..Config::default()
         });
         let mr = port.register_memory(options.region_len, options.region_access).unwrap();
@@ -295,6 +297,12 @@ impl Req {
 
     pub fn atomic(mut self, offset: i64, swap_add: u64, compare: u64) -> Req {
         self.atomic = Some((offset, swap_add, compare));
+        self
+    }
+
+    /// Selectivity (0 range, 1 region) and placement (1 global, 2 persistent) of a FLUSH.
+    pub fn flush(mut self, selectivity: u32, placement: u32) -> Req {
+        self.ext.feth = Feth(selectivity << 4 | placement);
         self
     }
 

@@ -5,9 +5,11 @@ mod harness;
 
 mod access;
 mod acks;
+mod atomic_writes;
 mod atomics;
 mod duplicates;
 mod errors;
+mod flush;
 mod frames;
 mod lengths;
 mod messages;
