@@ -6,7 +6,9 @@ use core::time::Duration;
 
 use rocespec_codec::{MacAddr, Net, PKey, Qpn};
 
+use crate::congestion::CongestionConfig;
 use crate::defect::Defects;
+use crate::pause::{LinkSpeed, PauseConfig};
 use crate::policy::Policy;
 
 /// What an endpoint is made of.
@@ -26,10 +28,17 @@ pub struct Config {
     pub defects: Defects,
     /// Virtual time between a request and its response.
     pub response_delay: Duration,
+    /// Speed of the link: a frame begins when the one before it is through. `None`: frames take no time; where a speed
+    /// is needed all the same, for the length of pauses and the first rate of a queue pair, it is 100 Gb/s.
+    pub link_speed: Option<LinkSpeed>,
+    /// Which flow control the port obeys.
+    pub pause: PauseConfig,
+    /// What it does about congestion.
+    pub congestion: CongestionConfig,
 }
 
 impl Default for Config {
-    /// No address, no GID; conforming, plain policy, responses after 1 us.
+    /// No address, no GID; conforming, plain policy, responses after 1 us, no flow control, nothing about congestion.
     fn default() -> Self {
         Config {
             mac: MacAddr::default(),
@@ -39,7 +48,17 @@ impl Default for Config {
             policy: Policy::default(),
             defects: Defects::NONE,
             response_delay: Duration::from_micros(1),
+            link_speed: None,
+            pause: PauseConfig::default(),
+            congestion: CongestionConfig::default(),
         }
+    }
+}
+
+impl Config {
+    /// The speed of the link, named or not.
+    pub(crate) fn speed(&self) -> LinkSpeed {
+        self.link_speed.unwrap_or(LinkSpeed::G100)
     }
 }
 

@@ -3,9 +3,11 @@
 use alloc::collections::VecDeque;
 
 use crate::config::Capabilities;
+use crate::congestion::CongestionConfig;
 use crate::counters::{Counter, Counters};
 use crate::defect::{Defect, Defects};
 use crate::memory::Memory;
+use crate::pause::LinkSpeed;
 use crate::policy::Policy;
 use crate::schedule::Turn;
 use crate::time::Time;
@@ -17,6 +19,9 @@ pub(crate) struct Context<'a> {
     pub(crate) capabilities: Capabilities,
     pub(crate) policy: &'a Policy,
     pub(crate) defects: Defects,
+    pub(crate) congestion: &'a CongestionConfig,
+    /// Speed of the link.
+    pub(crate) link: LinkSpeed,
     pub(crate) now: Time,
     pub(crate) counters: &'a mut Counters,
     pub(crate) events: &'a mut VecDeque<AsyncEvent>,

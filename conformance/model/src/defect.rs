@@ -318,6 +318,82 @@ defects! {
         "Goes on with the next request after one has failed.";
     ForgetsToFlush "forgets-to-flush" "rc.requester.flush"
         "Does not complete the requests behind one that failed.";
+    SendsCnpWithoutMark "sends-cnp-without-mark" "congestion.notification_point.only-ce"
+        "Answers packets that met no congestion with CNPs.";
+    NeverSendsCnp "never-sends-cnp" "congestion.notification_point.cnp-on-ce"
+        "Answers no mark with a CNP.";
+    SendsCnpForBadIcrc "sends-cnp-for-bad-icrc" "congestion.notification_point.only-valid"
+        "Answers marked packets with a wrong ICRC with CNPs.";
+    AnswersCnpWithCnp "answers-cnp-with-cnp" "congestion.notification_point.cnp-not-answered"
+        "Answers marked CNPs with CNPs.";
+    SendsCnpToOwnQp "sends-cnp-to-own-qp" "congestion.notification_point.cnp-to-source"
+        "Sends CNPs to its own queue pair number.";
+    SendsCnpWithPsn "sends-cnp-with-psn" "congestion.notification_point.cnp-fields"
+        "Sends CNPs with the PSN of the marked packet.";
+    SendsCnpWithOwnPkey "sends-cnp-with-own-pkey" "congestion.notification_point.cnp-fields"
+        "Sends CNPs with the P_Key of the queue pair instead of that of the marked packet.";
+    SendsCnpWithBody "sends-cnp-with-body" "congestion.notification_point.cnp-fields"
+        "Sends CNPs whose reserved bytes are not 0.";
+    SendsNativeCnp "sends-native-cnp" "congestion.notification_point.cnp-fields"
+        "Sends CNPs with opcode 0x80, that of native InfiniBand.";
+    SendsCnpWithoutBecn "sends-cnp-without-becn" "congestion.notification_point.cnp-becn"
+        "Sends CNPs without BECN.";
+    SendsCnpForEveryMark "sends-cnp-for-every-mark" "congestion.notification_point.interval"
+        "Answers every mark with a CNP, however soon after the last.";
+    DropsMarked "drops-marked" "congestion.notification_point.marked-is-taken"
+        "Drops packets that met congestion.";
+    IgnoresCnp "ignores-cnp" "congestion.reaction_point.cut"
+        "Sends as fast as before after a CNP.";
+    SlowsDownEveryQp "slows-down-every-qp" "congestion.reaction_point.one-qp"
+        "Lowers the rate of all queue pairs for a CNP to one.";
+    AcceptsCnpWithBadIcrc "accepts-cnp-with-bad-icrc" "congestion.reaction_point.only-valid"
+        "Lowers the rate for CNPs with a wrong ICRC.";
+    ChecksCnpPsn "checks-cnp-psn" "congestion.reaction_point.any-psn"
+        "Drops CNPs whose PSN is not the one that it expects of a request.";
+    ChecksCnpBody "checks-cnp-body" "congestion.reaction_point.reserved-ignored"
+        "Drops CNPs whose reserved bytes are not 0.";
+    NaksCnp "naks-cnp" "bth.responder.cnp-silent"
+        "Answers CNPs with NAK invalid request.";
+    AlwaysHalvesRate "always-halves-rate" "congestion.reaction_point.alpha"
+        "Halves the rate with each CNP, however long ago the last one came.";
+    CutsOnEveryCnp "cuts-on-every-cnp" "congestion.reaction_point.reduce-period"
+        "Lowers the rate with each CNP, however soon after the last.";
+    StopsOnCnp "stops-on-cnp" "congestion.reaction_point.min-rate"
+        "Sends nothing after a CNP until the rate is back.";
+    NeverRecovers "never-recovers" "congestion.reaction_point.recover"
+        "Never raises the rate again.";
+    RecoversAtOnce "recovers-at-once" "congestion.reaction_point.stages"
+        "Goes back to full speed with the first rise of the rate.";
+    DoesNotLimitReads "does-not-limit-reads" "congestion.reaction_point.cut"
+        "Sends the responses of READs as fast as before after a CNP.";
+    IgnoresXoff "ignores-xoff" "pause.link.xoff"
+        "Goes on sending when told to pause.";
+    IgnoresXon "ignores-xon" "pause.link.xon"
+        "Does not end a pause when told to.";
+    PausesForever "pauses-forever" "pause.link.expiry"
+        "Pauses until it is told to go on, however long that takes.";
+    AddsPauses "adds-pauses" "pause.link.refresh"
+        "Adds the time of each pause to what is left of the one before.";
+    KeepsLongerPause "keeps-longer-pause" "pause.link.refresh"
+        "Does not shorten a pause when told a shorter time.";
+    CountsQuantaAtOneGigabit "counts-quanta-at-one-gigabit" "pause.link.quanta"
+        "Counts quanta at 1 Gb/s whatever the speed of the link.";
+    PausesAllClasses "pauses-all-classes" "pause.link.class"
+        "Pauses all classes when told to pause one.";
+    ReversesPauseClasses "reverses-pause-classes" "pause.link.class"
+        "Takes the timer of class 7 for that of class 0, and so on.";
+    ObeysDisabledTimers "obeys-disabled-timers" "pause.link.disabled-class"
+        "Pauses classes whose timers the vector does not enable.";
+    ObeysPauseBesidePfc "obeys-pause-beside-pfc" "pause.link.pause-while-pfc"
+        "Obeys PAUSE while it does priority-based flow control.";
+    ObeysPauseToOthers "obeys-pause-to-others" "pause.link.destination"
+        "Obeys pause frames to whatever address.";
+    ObeysAnyControlOpcode "obeys-any-control-opcode" "pause.link.opcode"
+        "Takes MAC control frames of every opcode for priority-based flow control.";
+    ObeysTaggedPause "obeys-tagged-pause" "pause.link.tagged"
+        "Obeys pause frames with a VLAN tag.";
+    StopsReceivingWhenPaused "stops-receiving-when-paused" "pause.link.receive"
+        "Drops what it receives while a class is paused.";
 }
 
 impl Defect {

@@ -35,7 +35,7 @@ pub(crate) fn frame(
             &to_peer
         }
     };
-    let net = network(config, route, ip_id);
+    let net = network(config, route, packet.opcode, ip_id);
     let mut frame = Roce {
         eth: link(config, neighbours, route),
         net,
@@ -74,7 +74,7 @@ fn link(config: &Config, neighbours: &BTreeMap<Ipv6Addr, MacAddr>, route: &Route
     Ethernet { dst, src: config.mac, tags, ethertype: 0 }
 }
 
-fn network<'a>(config: &Config, route: &Route, ip_id: u16) -> Net<'a> {
+fn network<'a>(config: &Config, route: &Route, opcode: Opcode, ip_id: u16) -> Net<'a> {
     let local = config.gids.get(route.gid_index);
     let kind = local.map_or(GidKind::RoceV2, |entry| entry.kind);
     let src = local.map_or(Ipv6Addr::UNSPECIFIED, |entry| entry.gid);
@@ -83,6 +83,9 @@ fn network<'a>(config: &Config, route: &Route, ip_id: u16) -> Net<'a> {
     let traffic_class = route.traffic_class;
     let marks_itself = traffic_class & 3 == Ecn::Ce as u8;
     let traffic_class = if marks_itself { traffic_class & !3 } else { traffic_class };
+    let says_nothing = traffic_class & 3 == Ecn::NotEct as u8 && opcode.transport() != Transport::Cnp;
+    let capable = if says_nothing && config.congestion.ecn_capable { Ecn::Ect0 as u8 } else { 0 };
+    let traffic_class = traffic_class | capable;
     let traffic_class = if config.defects.has(Defect::IgnoresTrafficClass) { 0 } else { traffic_class };
     // rule: frame.responder.hop-limit
     let hop_limit = if config.defects.has(Defect::IgnoresHopLimit) { 1 } else { route.hop_limit };
@@ -144,7 +147,12 @@ fn transport(config: &Config, qp: &Qp, route: &Route, packet: &Packet) -> Bth {
     Bth {
         se: packet.solicited || is_ack && defects.has(Defect::AckSolicited),
         ack_req: packet.ack_request || is_ack && defects.has(Defect::AckAsksForAck),
-        pkey: if is_response && defects.has(Defect::AckWithoutPkey) { PKey::new(0) } else { qp.pkey() },
+        pkey: if is_response && defects.has(Defect::AckWithoutPkey) {
+            PKey::new(0)
+        } else {
+            packet.pkey.unwrap_or(qp.pkey())
+        },
+        becn: packet.becn,
         dest_qp: if is_response && defects.has(Defect::AckToOwnQp) { qp.qpn } else { route.dest_qpn },
         psn: packet.psn,
         ..Bth::new(on_the_wire(qp.kind, packet.opcode))

@@ -4,17 +4,20 @@ use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::net::Ipv6Addr;
 
-use rocespec_codec::MacAddr;
+use rocespec_codec::{Frame, MacAddr, Roce, Transport, decode};
 
 use crate::config::Config;
+use crate::congestion::{is_marked, notice};
 use crate::context::Context;
 use crate::counters::{Counter, Counters};
+use crate::defect::Defect;
 use crate::egress;
 use crate::ingress;
 use crate::memory::Memory;
+use crate::port::Port;
 use crate::qp::Qp;
 use crate::qps::Qps;
-use crate::schedule::Schedule;
+use crate::schedule::{Schedule, Turn};
 use crate::time::Time;
 use crate::verbs::{AsyncEvent, QpHandle};
 
@@ -36,6 +39,14 @@ pub enum Output {
     Event(AsyncEvent),
 }
 
+/// Who has a frame to send.
+#[derive(Debug, Clone, Copy)]
+enum Sender {
+    QueuePair(QpHandle),
+    /// The notification point.
+    Notice,
+}
+
 /// A port with its queue pairs and its memory.
 #[derive(Debug)]
 pub struct Endpoint {
@@ -48,6 +59,7 @@ pub struct Endpoint {
     /// The latest time that a caller named.
     pub(crate) now: Time,
     pub(crate) schedule: Schedule,
+    port: Port,
     order: u64,
     ip_id: u16,
 }
@@ -56,6 +68,7 @@ impl Endpoint {
     /// An endpoint without queue pairs.
     pub fn new(config: Config) -> Self {
         Endpoint {
+            port: Port::new(&config),
             config,
             neighbours: BTreeMap::new(),
             memory: Memory::default(),
@@ -87,13 +100,68 @@ impl Endpoint {
         self.pass(now);
         let Input::Frame(frame) = input else { return };
         self.counters.count(Counter::FramesReceived);
+        if let Some(control) = ingress::mac_control(frame) {
+            let is_obeyed = self.port.control(self.now, &control).is_ok();
+            return self.counters.count(if is_obeyed { Counter::PauseObeyed } else { Counter::PauseIgnored });
+        }
+        // rule: pause.link.receive
+        if self.config.defects.has(Defect::StopsReceivingWhenPaused) && self.port.is_paused(self.now) {
+            return;
+        }
         let mut room = Vec::new();
         match ingress::admit(&self.config, &self.qps, frame, &mut room) {
-            Ok((handle, packet)) => {
-                self.with_qp(handle, |qp, cx| qp.receive(&packet, cx));
-            }
-            Err(reason) => self.counters.count(reason),
+            Ok((handle, packet)) => self.receive(handle, &packet),
+            Err(reason) => self.refuse(reason, frame),
         }
+    }
+
+    fn receive(&mut self, handle: QpHandle, packet: &Roce<'_>) {
+        let defects = self.config.defects;
+        if is_marked(packet, &defects) {
+            self.notify(handle, packet);
+            // rule: congestion.notification_point.marked-is-taken
+            if defects.has(Defect::DropsMarked) {
+                return;
+            }
+        }
+        if packet.bth.opcode.transport() == Transport::Cnp && defects.has(Defect::SlowsDownEveryQp) {
+            for other in self.qps.handles() {
+                self.with_qp(other, |qp, cx| qp.pacer.slow_down(cx));
+            }
+        }
+        self.with_qp(handle, |qp, cx| qp.receive(packet, cx));
+    }
+
+    fn refuse(&mut self, reason: Counter, frame: &[u8]) {
+        self.counters.count(reason);
+        // rule: congestion.notification_point.only-valid
+        if reason == Counter::DropIcrc
+            && self.config.defects.has(Defect::SendsCnpForBadIcrc)
+            && let Ok(Frame::Roce(packet)) = decode(frame)
+            && let Some(handle) = self.qps.numbered(packet.bth.dest_qp).map(|qp| qp.handle)
+            && is_marked(&packet, &self.config.defects)
+        {
+            self.notify(handle, &packet);
+        }
+    }
+
+    /// A packet to a queue pair met congestion: a CNP leaves as a response would, unless one did lately.
+    ///
+    /// rule: congestion.notification_point.cnp-on-ce
+    fn notify(&mut self, handle: QpHandle, packet: &Roce<'_>) {
+        self.counters.count(Counter::MarkedReceived);
+        let Config { defects, response_delay, .. } = self.config;
+        let Some(config) = self.config.congestion.notification else { return };
+        let Some(qp) = self.qps.get_mut(handle) else { return };
+        let (source, destination) = (packet.net.src_gid(), packet.net.dst_gid());
+        let leaves = self.port.notification.marked(self.now, &config, &mut qp.pacer.last_cnp, source, destination);
+        if !leaves && !defects.has(Defect::SendsCnpForEveryMark) || defects.has(Defect::NeverSendsCnp) {
+            return;
+        }
+        let cnp = notice(qp, packet, &config.cnp, &defects);
+        self.order += 1;
+        let turn = Turn { due: self.now + response_delay, order: self.order };
+        self.port.push_notice(turn, handle, cnp, &packet.eth, &self.config);
     }
 
     /// The next frame whose time has come, or the next event. To be called until it gives none.
@@ -103,13 +171,23 @@ impl Endpoint {
             if let Some(event) = self.events.pop_front() {
                 return Some(Output::Event(event));
             }
-            let (_, handle) = self.schedule.first_turn(|_| true).filter(|(turn, _)| turn.due <= self.now)?;
-            let mut packet = None;
-            self.with_qp(handle, |qp, cx| packet = qp.next_packet(cx));
+            let (_, sender) = self.next_sender().filter(|(turn, _)| turn.due <= self.now)?;
+            let (handle, packet) = match sender {
+                Sender::QueuePair(handle) => (handle, self.with_qp(handle, Qp::next_packet).flatten()),
+                Sender::Notice => {
+                    let Some((handle, packet)) = self.port.pop_notice() else { continue };
+                    self.counters.count(Counter::CnpSent);
+                    (handle, Some(packet))
+                }
+            };
             if let (Some(packet), Some(qp)) = (packet, self.qps.get(handle)) {
                 self.ip_id = self.ip_id.wrapping_add(1);
                 self.counters.count(Counter::FramesSent);
                 let frame = egress::frame(&self.config, &self.neighbours, &self.memory, qp, self.ip_id, &packet);
+                self.port.begin(self.now, frame.len(), &self.config);
+                if qp.pacer.counts(&packet) {
+                    self.with_qp(handle, |qp, cx| qp.pacer.sent(cx.now, frame.len()));
+                }
                 return Some(Output::Frame(frame));
             }
         }
@@ -117,7 +195,7 @@ impl Endpoint {
 
     /// When [`Endpoint::poll_output`] will next have a frame or a timer runs out, or has had reason to since.
     pub fn next_timeout(&self) -> Option<Time> {
-        let turn = self.schedule.first_turn(|_| true).map(|(turn, _)| turn.due);
+        let turn = self.next_sender().map(|(turn, _)| turn.due);
         let alarm = self.schedule.first_alarm().map(|(alarm, _)| alarm);
         turn.into_iter().chain(alarm).min()
     }
@@ -134,6 +212,17 @@ impl Endpoint {
     /// All counters by name.
     pub fn counters(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         self.counters.iter()
+    }
+
+    /// Who begins a frame next, and when.
+    fn next_sender(&self) -> Option<(Turn, Sender)> {
+        let qps = self.schedule.first_turns().map(|(class, turn, qp)| (class, turn, Sender::QueuePair(qp)));
+        let notice = self.port.first_notice().map(|(class, turn)| (class, turn, Sender::Notice));
+        let senders = qps.chain(notice);
+        // rule: pause.link.xoff
+        let begins = senders
+            .map(|(class, turn, sender)| (Turn { due: self.port.may_begin_at(turn.due, class), ..turn }, sender));
+        begins.min_by_key(|(turn, _)| *turn)
     }
 
     /// Lets time pass: timers that ran out act, in the order in which they do.
@@ -156,6 +245,8 @@ impl Endpoint {
             capabilities: self.config.capabilities,
             policy: &self.config.policy,
             defects: self.config.defects,
+            congestion: &self.config.congestion,
+            link: self.config.speed(),
             now: self.now,
             counters: &mut self.counters,
             events: &mut self.events,
@@ -164,7 +255,7 @@ impl Endpoint {
         };
         let result = act(qp, &mut cx);
         qp.settle(&mut cx);
-        let (class, turn, alarm) = (qp.class(), qp.next_turn(), qp.next_alarm());
+        let (class, turn, alarm) = (qp.class(self.config.pause.class_by), qp.next_turn(), qp.next_alarm());
         self.schedule.settle(handle, &mut qp.place, class, turn, alarm);
         Some(result)
     }

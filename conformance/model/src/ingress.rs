@@ -2,7 +2,10 @@
 
 use alloc::vec::Vec;
 
-use rocespec_codec::{Bth, ErrorKind, Frame, Header, Ipv4, Layer, Net, Opcode, Qpn, Roce, Transport, decode, icrc};
+use rocespec_codec::{
+    Bth, ETHERTYPE_MAC_CONTROL, ErrorKind, Frame, Header, Ipv4, Layer, MacControl, Net, Opcode, Qpn, Roce, Tag,
+    Transport, decode, icrc,
+};
 
 use crate::config::{Config, GidKind};
 use crate::counters::Counter;
@@ -26,12 +29,15 @@ pub(crate) fn admit<'f>(
     check_addresses(config, qp, &packet)?;
     check_transport(config, qp, &packet)?;
     // rule: icrc.responder.drop-bad, icrc.responder.masked, icrc.responder.covered
-    if !icrc_is_right(config, &packet) && !config.defects.has(Defect::AcceptsBadIcrc) {
+    let is_cnp = packet.bth.opcode.transport() == Transport::Cnp;
+    // rule: congestion.reaction_point.only-valid
+    let accepts =
+        config.defects.has(Defect::AcceptsBadIcrc) || is_cnp && config.defects.has(Defect::AcceptsCnpWithBadIcrc);
+    if !icrc_is_right(config, &packet) && !accepts {
         return Err(Counter::DropIcrc);
     }
-    if packet.bth.opcode.transport() == Transport::Cnp {
-        // rule: bth.responder.cnp-silent
-        return Err(Counter::CnpReceived);
+    if is_cnp {
+        return Ok((qp.handle, packet));
     }
     if config.defects.has(Defect::IgnoresTransportClass) {
         packet.bth.opcode = Opcode(packet.bth.opcode.operation());
@@ -42,6 +48,22 @@ pub(crate) fn admit<'f>(
         packet.bth.pad_count = packet.trailer.len().wrapping_neg() as u8 & 3;
     }
     Ok((qp.handle, packet))
+}
+
+/// The MAC control frame that a frame is, if it is one.
+pub(crate) fn mac_control(frame: &[u8]) -> Option<MacControl<'_>> {
+    let ethertype = |at: usize| Some(u16::from_be_bytes([*frame.get(at)?, *frame.get(at + 1)?]));
+    let mut at = 12;
+    while at < 20 && ethertype(at).is_some_and(Tag::is_tpid) {
+        at += Tag::LEN;
+    }
+    if ethertype(at)? != ETHERTYPE_MAC_CONTROL {
+        return None;
+    }
+    match decode(frame) {
+        Ok(Frame::MacControl(control)) => Some(control),
+        _ => None,
+    }
 }
 
 fn take_apart<'f>(config: &Config, frame: &'f [u8], room: &'f mut Vec<u8>) -> Result<Roce<'f>, Counter> {

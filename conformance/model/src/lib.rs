@@ -42,6 +42,7 @@ mod objects;
 mod packet;
 pub mod pause;
 mod policy;
+mod port;
 mod qp;
 mod qps;
 mod requester;

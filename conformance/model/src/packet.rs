@@ -2,7 +2,7 @@
 
 use alloc::vec::Vec;
 
-use rocespec_codec::{Extensions, Opcode, Psn};
+use rocespec_codec::{Extensions, Opcode, PKey, Psn};
 
 use crate::memory::Memory;
 use crate::route::Route;
@@ -17,6 +17,9 @@ pub(crate) struct Packet {
     pub(crate) ack_request: bool,
     pub(crate) ext: Extensions,
     pub(crate) payload: Payload,
+    pub(crate) becn: bool,
+    /// P_Key, when not that of the queue pair.
+    pub(crate) pkey: Option<PKey>,
     /// Where it goes, when not to the queue pair's peer.
     pub(crate) route: Option<Route>,
 }
@@ -24,7 +27,17 @@ pub(crate) struct Packet {
 impl Packet {
     /// A packet without payload to the queue pair's peer.
     pub(crate) fn new(opcode: Opcode, psn: Psn, ext: Extensions) -> Packet {
-        Packet { opcode, psn, solicited: false, ack_request: false, ext, payload: Payload::None, route: None }
+        Packet {
+            opcode,
+            psn,
+            solicited: false,
+            ack_request: false,
+            ext,
+            payload: Payload::None,
+            becn: false,
+            pkey: None,
+            route: None,
+        }
     }
 }
 

@@ -2,11 +2,14 @@
 
 use alloc::collections::VecDeque;
 
-use rocespec_codec::{Ethernet, Info, Mtu, PKey, Qpn, RKey, RnrTimer, Roce};
+use rocespec_codec::{Ethernet, Info, Mtu, PKey, Qpn, RKey, RnrTimer, Roce, Transport};
 
 use crate::config::PKEY_TABLE;
+use crate::congestion::Pacer;
 use crate::context::Context;
+use crate::defect::Defect;
 use crate::packet::Packet;
+use crate::pause::ClassBy;
 use crate::requester::{self, Requester};
 use crate::responder::{self, Responder};
 use crate::schedule::{Place, Turn};
@@ -34,6 +37,7 @@ pub(crate) struct Qp {
     /// the VLAN tags that they carry.
     pub(crate) last_link: Option<Ethernet>,
     pub(crate) frames_sent: u64,
+    pub(crate) pacer: Pacer,
     /// Where it stands in the endpoint's schedule.
     pub(crate) place: Place,
 }
@@ -71,6 +75,7 @@ impl Qp {
             requester: Requester::default(),
             last_link: None,
             frames_sent: 0,
+            pacer: Pacer::default(),
             place: Place::default(),
         }
     }
@@ -84,6 +89,14 @@ impl Qp {
     /// Takes a packet that was let in.
     pub(crate) fn receive(&mut self, packet: &Roce<'_>, cx: &mut Context<'_>) {
         self.last_link = Some(packet.eth.clone());
+        if packet.bth.opcode.transport() == Transport::Cnp {
+            // rule: bth.responder.cnp-silent
+            self.pacer.cnp(packet, self.responder.expected, cx);
+            if cx.has(Defect::NaksCnp) {
+                responder::refuse_cnp(self, packet, cx);
+            }
+            return;
+        }
         if packet.bth.opcode.info().is_some_and(Info::is_response) {
             requester::receive(self, packet, cx);
         } else {
@@ -93,8 +106,12 @@ impl Qp {
 
     /// The next packet, whose turn has come; `None` when there is nothing to send after all.
     pub(crate) fn next_packet(&mut self, cx: &mut Context<'_>) -> Option<Packet> {
-        let response = self.responder.outbox.front();
-        let is_response = response.is_some_and(|turn| self.requester.turn().is_none_or(|request| turn < request));
+        self.pacer.settle(cx);
+        let (response, request) = (self.response_turn(), self.request_turn());
+        if response.into_iter().chain(request).min()?.due > cx.now {
+            return None;
+        }
+        let is_response = response.is_some_and(|turn| request.is_none_or(|request| turn < request));
         let packet = if is_response { responder::next_packet(self, cx) } else { requester::next_packet(self, cx) };
         self.frames_sent += u64::from(packet.is_some());
         packet
@@ -102,7 +119,16 @@ impl Qp {
 
     /// When it wants to send next.
     pub(crate) fn next_turn(&self) -> Option<Turn> {
-        self.responder.outbox.front().into_iter().chain(self.requester.turn()).min()
+        self.response_turn().into_iter().chain(self.request_turn()).min()
+    }
+
+    fn request_turn(&self) -> Option<Turn> {
+        self.requester.turn().map(|turn| self.pacer.hold_request(turn))
+    }
+
+    fn response_turn(&self) -> Option<Turn> {
+        let turn = self.responder.outbox.front()?;
+        Some(if self.responder.outbox.brings_data() { self.pacer.hold_response(turn) } else { turn })
     }
 
     /// When the first of its timers runs out.
@@ -118,6 +144,7 @@ impl Qp {
     /// Looks what can be sent now, after anything has changed.
     pub(crate) fn settle(&mut self, cx: &mut Context<'_>) {
         requester::settle(self, cx);
+        self.pacer.settle(cx);
     }
 
     /// Moves to a state that [`transition::check`] allowed.
@@ -140,8 +167,13 @@ impl Qp {
     }
 
     /// Traffic class of what it sends.
-    pub(crate) fn class(&self) -> u8 {
-        0
+    pub(crate) fn class(&self, class_by: ClassBy) -> u8 {
+        let is_tagged = self.last_link.as_ref().is_some_and(|link| !link.tags.is_empty());
+        match class_by {
+            ClassBy::Dscp => self.attributes.traffic_class.unwrap_or(0) >> 5,
+            ClassBy::Pcp if is_tagged => self.attributes.service_level.unwrap_or(0) & 7,
+            ClassBy::Pcp => 0,
+        }
     }
 
     /// True when requests from the peer are taken.

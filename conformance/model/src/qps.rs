@@ -25,6 +25,11 @@ impl Qps {
         self.slots.get_mut(slot(handle)?)?.as_deref_mut()
     }
 
+    /// All handles, oldest first.
+    pub(crate) fn handles(&self) -> Vec<QpHandle> {
+        self.slots.iter().flatten().map(|qp| qp.handle).collect()
+    }
+
     pub(crate) fn numbered(&self, qpn: Qpn) -> Option<&Qp> {
         self.by_number.get(&qpn).and_then(|handle| self.get(*handle))
     }

@@ -62,10 +62,9 @@ impl Schedule {
         }
     }
 
-    /// The next one to send, of the classes that are open.
-    pub(crate) fn first_turn(&self, is_open: impl Fn(u8) -> bool) -> Option<(Turn, QpHandle)> {
-        let open = self.turns.iter().zip(0..).filter(|(_, class)| is_open(*class));
-        open.filter_map(|(turns, _)| turns.first().copied()).min()
+    /// The next one to send of each class.
+    pub(crate) fn first_turns(&self) -> impl Iterator<Item = (u8, Turn, QpHandle)> {
+        self.turns.iter().zip(0..).filter_map(|(turns, class)| turns.first().map(|(turn, qp)| (class, *turn, *qp)))
     }
 
     /// The next timer to run out.

@@ -1,6 +1,6 @@
-//! What a CNP looks like (A17.9.3).
+//! What the standard leaves free of a CNP.
 
-use rocespec_codec::{Bth, Ecn, Opcode, PKey, Qpn};
+use rocespec_codec::Ecn;
 
 /// What the standard leaves free of a CNP's lower layers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,13 +25,4 @@ impl CnpConfig {
     pub const fn traffic_class(&self) -> u8 {
         self.dscp << 2 | self.ecn as u8
     }
-}
-
-/// The base transport header of a CNP; 16 zero bytes follow it as payload. `pkey` is that of the marked packet,
-/// `dest_qp` the queue pair that it came from.
-///
-/// rule: congestion.notification_point.cnp-fields
-pub const fn cnp_bth(pkey: PKey, dest_qp: Qpn) -> Bth {
-    // BECN is what captures of devices show; the annex does not name it.
-    Bth { pkey, becn: true, dest_qp, ..Bth::new(Opcode::CNP) }
 }

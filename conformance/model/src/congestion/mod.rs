@@ -4,12 +4,16 @@
 //! [`ReactionPoint`] says when a packet may leave.
 
 mod cnp;
+mod notice;
 mod notification;
+mod pacer;
 mod params;
 mod reaction;
 
-pub use cnp::{CnpConfig, cnp_bth};
+pub use cnp::CnpConfig;
+pub(crate) use notice::{is_marked, notice};
 pub use notification::{CnpScope, NotificationConfig, NotificationPoint};
+pub(crate) use pacer::Pacer;
 pub use params::ReactionConfig;
 pub use reaction::ReactionPoint;
 

@@ -31,7 +31,7 @@ mod rights;
 mod send;
 mod write;
 
-use rocespec_codec::{Msn, Psn, Roce};
+use rocespec_codec::{Msn, NakCode, Psn, Roce};
 
 use crate::context::Context;
 use crate::counters::Counter;
@@ -117,6 +117,11 @@ fn region(psn: Psn, expected: Psn, cx: &Context<'_>) -> Region {
         ..0 => Region::Duplicate,
         _ => Region::Ahead,
     }
+}
+
+/// Takes a CNP for a request with an opcode that it does not know, as only a defect does.
+pub(crate) fn refuse_cnp(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) {
+    acknowledge::nak(qp, packet.bth.psn, NakCode::InvalidRequest, cx);
 }
 
 fn in_order(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) {

@@ -53,6 +53,11 @@ impl Outbox {
         self.0.front().map(|entry| entry.turn)
     }
 
+    /// True when the first one is a READ's, whose packets the rate of the queue pair holds back.
+    pub(crate) fn brings_data(&self) -> bool {
+        self.0.front().is_some_and(|entry| matches!(entry.response, Response::Read(_)))
+    }
+
     /// READs and ATOMICs that are not answered yet.
     pub(super) fn reads(&self) -> usize {
         self.0.iter().filter(|entry| !matches!(entry.response, Response::Acknowledge { .. })).count()

@@ -10,6 +10,7 @@ mod rate;
 
 use core::time::Duration;
 
+use crate::defect::{Defect, Defects};
 use crate::pause::LinkSpeed;
 use crate::time::Time;
 
@@ -22,6 +23,7 @@ use rate::{Cause, Rates};
 #[derive(Debug, Clone)]
 pub struct ReactionPoint {
     config: ReactionConfig,
+    defects: Defects,
     alpha: Alpha,
     pace: Pace,
     last_cut: Option<Time>,
@@ -47,11 +49,18 @@ impl ReactionPoint {
         let rates = Rates::new(link.bits_per_second());
         ReactionPoint {
             config: *config,
+            defects: Defects::NONE,
             alpha: Alpha::new(config.initial_alpha),
             pace: Pace { rates, bucket: Bucket::full(config.burst), timer_from: Time::ZERO },
             last_cut: None,
             bytes: 0,
         }
+    }
+
+    /// The same with deviations.
+    #[must_use]
+    pub(crate) fn with_defects(self, defects: Defects) -> ReactionPoint {
+        ReactionPoint { defects, ..self }
     }
 
     /// The rate in bits per second, when last looked at.
@@ -74,14 +83,17 @@ impl ReactionPoint {
     /// rule: congestion.reaction_point.cut
     pub fn cnp(&mut self, now: Time) {
         self.on_timer(now);
-        if self.last_cut.is_some_and(|cut| now - cut < self.config.reduce_period) {
+        // rule: congestion.reaction_point.reduce-period
+        let cut_lately = self.last_cut.is_some_and(|cut| now - cut < self.config.reduce_period);
+        if cut_lately && !self.defects.has(Defect::CutsOnEveryCnp) {
             return self.alpha.hold(now);
         }
         if !self.pace.rates.is_limited() {
             self.pace.bucket = Bucket::full(self.config.burst);
             self.pace.bucket.fill(now, 0);
         }
-        self.pace.rates.cut(self.alpha.value(), &self.config);
+        let alpha = if self.defects.has(Defect::AlwaysHalvesRate) { alpha::ONE } else { self.alpha.value() };
+        self.pace.rates.cut(alpha, &self.config);
         self.alpha.raise(now, &self.config);
         self.pace.timer_from = now;
         self.bytes = 0;
@@ -92,6 +104,10 @@ impl ReactionPoint {
     /// name a still later time.
     pub fn may_send_at(&mut self, now: Time, bytes: u32) -> Time {
         self.on_timer(now);
+        // rule: congestion.reaction_point.min-rate
+        if self.pace.rates.is_limited() && self.defects.has(Defect::StopsOnCnp) {
+            return self.pace.next_rise(&self.config);
+        }
         let mut ahead = self.pace;
         for _ in 0..LOOK_AHEAD {
             let rise = ahead.next_rise(&self.config);
@@ -112,6 +128,9 @@ impl ReactionPoint {
         }
         self.pace.bucket.spend(bytes);
         // rule: congestion.reaction_point.recover
+        if self.defects.has(Defect::NeverRecovers) {
+            return;
+        }
         self.bytes += u64::from(bytes);
         while self.bytes >= self.config.byte_counter && self.config.byte_counter > 0 && self.pace.rates.is_limited() {
             self.bytes -= self.config.byte_counter;
@@ -126,6 +145,13 @@ impl ReactionPoint {
 
     /// Does what time asked for up to `now`. The other calls do so themselves.
     pub fn on_timer(&mut self, now: Time) {
+        if self.defects.has(Defect::NeverRecovers) {
+            self.pace.timer_from = self.pace.timer_from.max(now);
+        }
+        let rose = self.pace.timer_from + Duration::from_nanos(period(self.config.rate_timer)) <= now;
+        if rose && self.defects.has(Defect::RecoversAtOnce) {
+            self.pace.rates.lift();
+        }
         self.pace.advance(now, &self.config);
         self.alpha.decay(now, &self.config);
     }

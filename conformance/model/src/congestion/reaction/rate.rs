@@ -60,6 +60,11 @@ impl Rates {
         *count = (*count + 1).min(MAX_RISES);
     }
 
+    /// Back to the speed of the link, as only a defect goes.
+    pub(super) fn lift(&mut self) {
+        (self.current, self.target) = (self.link, self.link);
+    }
+
     /// What the next rise adds to the target, by the rises there were since the last cut.
     ///
     /// rule: congestion.reaction_point.stages
