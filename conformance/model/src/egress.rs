@@ -53,7 +53,8 @@ pub(crate) fn frame(
         icrc: 0,
         trailer: &[],
     };
-    field::complete(&mut frame, |_| false);
+    // The length in a RETH is that of the message, which the packet alone does not say.
+    field::complete(&mut frame, |field| field.name == "len");
     spoil(config, &mut frame);
     let mut bytes = vec![0; encoded_len(&frame)];
     encode(&frame, &mut bytes).expect("the buffer has the length that the frame needs");

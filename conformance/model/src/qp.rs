@@ -161,6 +161,8 @@ impl Qp {
                 self.responder.expected = self.attributes.rq_psn.unwrap_or_default();
             }
             (QpState::Rtr, QpState::Rts) => requester::start(self, cx),
+            (QpState::Rts, QpState::Sqd) => requester::stop(self),
+            (QpState::Sqd, QpState::Rts) => requester::go_on(self),
             _ => {}
         }
         self.state = to;

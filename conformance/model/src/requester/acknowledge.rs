@@ -1,7 +1,8 @@
 //! ACKs, NAKs and RNR NAKs.
 
-use rocespec_codec::{Aeth, Header, NakCode, Psn, Roce, SyndromeClass};
+use rocespec_codec::{Aeth, Credits, Header, NakCode, Psn, Roce, SyndromeClass};
 
+use super::work::Work;
 use super::{ACKNOWLEDGE, complete, retry};
 use crate::context::Context;
 use crate::counters::Counter;
@@ -9,6 +10,15 @@ use crate::defect::Defect;
 use crate::policy::ReservedSyndrome;
 use crate::qp::Qp;
 use crate::verbs::Status;
+
+/// How far an acknowledgement got.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Reach {
+    /// To where it says.
+    All,
+    /// To a request that is answered by responses of its own: one of them is missing.
+    LostResponse,
+}
 
 /// An ACK, a NAK or an RNR NAK for something that is outstanding.
 pub(super) fn receive(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) {
@@ -18,17 +28,17 @@ pub(super) fn receive(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) {
         SyndromeClass::Ack(credits) => {
             qp.requester.credit.update(msn, credits);
             // rule: rc.requester.implied-nak
-            if is_blocked_up_to(qp, psn, cx) && !cx.has(Defect::MissesImpliedNak) {
+            if acknowledge(qp, psn, cx) == Reach::LostResponse && !cx.has(Defect::MissesImpliedNak) {
                 retry::on_betrayed_loss(qp, cx);
             }
         }
         SyndromeClass::RnrNak(timer) => {
-            if acknowledge_before(qp, psn, cx) {
+            if acknowledge_before(qp, psn, cx) == Reach::All {
                 retry::on_rnr_nak(qp, psn, timer.duration(), cx);
             }
         }
         SyndromeClass::Nak(NakCode::PsnSequenceError) => {
-            if acknowledge_before(qp, psn, cx) {
+            if acknowledge_before(qp, psn, cx) == Reach::All {
                 retry::on_sequence_nak(qp, psn, cx);
             }
         }
@@ -40,51 +50,67 @@ pub(super) fn receive(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) {
             fatal(qp, psn, status, cx);
         }
         SyndromeClass::Nak(NakCode::RemoteOperationalError) => fatal(qp, psn, Status::RemoteOperationError, cx),
-        // rule: rc.requester.reserved-syndrome
-        SyndromeClass::Nak(_) | SyndromeClass::Reserved(_) => match cx.policy.reserved_syndrome {
-            ReservedSyndrome::Ignored => cx.count(Counter::DropUnexpectedResponse),
-            ReservedSyndrome::Fatal => fatal(qp, psn, Status::BadResponseError, cx),
-        },
+        SyndromeClass::Nak(_) | SyndromeClass::Reserved(_) => reserved(qp, cx),
+    }
+}
+
+/// A response that says what no response may say. It acknowledges nothing.
+///
+/// rule: rc.requester.reserved-syndrome
+pub(super) fn reserved(qp: &mut Qp, cx: &mut Context<'_>) {
+    match cx.policy.reserved_syndrome {
+        ReservedSyndrome::Ignored => cx.count(Counter::DropUnexpectedResponse),
+        ReservedSyndrome::Fatal => complete::fail(qp, Status::BadResponseError, cx),
     }
 }
 
 /// A response for something that is not outstanding. The last ACK may come again to bring more credits; everything else
-/// is dropped. True when a defect takes it for more than that.
+/// is dropped.
 ///
 /// rule: rc.requester.duplicate-ack, rc.requester.ghost-ack, rc.requester.unsolicited-ack
-pub(super) fn take_old_or_ghost(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) -> bool {
-    let is_ack = packet.bth.opcode.operation() == ACKNOWLEDGE;
-    let requester = &mut qp.requester;
-    let is_old = packet.bth.psn.since(requester.oldest) < 0;
-    if let SyndromeClass::Ack(credits) = packet.ext.aeth.syndrome.class()
-        && packet.bth.opcode.headers().contains(&Header::Aeth)
+pub(super) fn take_old_or_ghost(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) {
+    cx.count(Counter::DropUnexpectedResponse);
+    let is_old = packet.bth.psn.since(qp.requester.oldest) < 0;
+    if let Some(credits) = credits(packet)
         && is_old
         && !cx.has(Defect::IgnoresUnsolicitedCredits)
     {
-        requester.credit.update(packet.ext.aeth.msn, credits);
+        qp.requester.credit.update(packet.ext.aeth.msn, credits);
     }
+    let is_ack = packet.bth.opcode.operation() == ACKNOWLEDGE;
     let defect = if is_old { Defect::CompletesOnDuplicateAck } else { Defect::CompletesOnGhostAck };
-    if is_ack && cx.has(defect) && requester.queue.front().is_some_and(|work| work.span.is_some()) {
+    if is_ack && cx.has(defect) && qp.requester.queue.front().is_some_and(|work| work.span().is_some()) {
         complete::first(qp, Status::Success, cx);
     }
-    false
 }
 
-/// Completes what `psn` acknowledges. True when a request that needs a response of its own stands in the way.
+/// The credits that a positive response brings; MIDDLE responses bring none.
+pub(super) fn credits(packet: &Roce<'_>) -> Option<Credits> {
+    match packet.ext.aeth.syndrome.class() {
+        SyndromeClass::Ack(credits) if has_aeth(packet) => Some(credits),
+        _ => None,
+    }
+}
+
+pub(super) fn has_aeth(packet: &Roce<'_>) -> bool {
+    packet.bth.opcode.info().is_some_and(|info| info.has(Header::Aeth))
+}
+
+/// Completes what is acknowledged when all up to and with `psn` is, in order.
 ///
 /// rule: rc.requester.coalesced-ack
-pub(super) fn is_blocked_up_to(qp: &mut Qp, psn: Psn, cx: &mut Context<'_>) -> bool {
+pub(super) fn acknowledge(qp: &mut Qp, psn: Psn, cx: &mut Context<'_>) -> Reach {
     let before = qp.requester.oldest;
-    let mut blocked = false;
-    while let Some(work) = qp.requester.queue.front()
-        && let Some(span) = work.span
+    let mut reach = Reach::All;
+    while let Some((work, span)) = qp.requester.queue.front().and_then(|work| Some((work, work.span()?)))
         && psn.since(span.first) >= 0
     {
         if work.needs_response() {
-            blocked = true;
+            reach = Reach::LostResponse;
             break;
         }
         if psn.since(span.last()) < 0 {
+            // A part of the message.
             if psn.since(qp.requester.oldest) >= 0 {
                 qp.requester.oldest = psn.next();
             }
@@ -98,36 +124,39 @@ pub(super) fn is_blocked_up_to(qp: &mut Qp, psn: Psn, cx: &mut Context<'_>) -> b
     if qp.requester.oldest != before {
         retry::on_progress(qp, cx);
     }
-    blocked
+    reach
 }
 
-/// Acknowledges what lies before a NAK. False when a lost response before it has to be seen to first.
+/// Acknowledges what lies before a NAK.
 ///
 /// rule: rc.requester.nak-acknowledges
-pub(super) fn acknowledge_before(qp: &mut Qp, psn: Psn, cx: &mut Context<'_>) -> bool {
-    let is_first = psn == qp.requester.oldest;
-    if is_first || cx.has(Defect::NakAcknowledgesNothing) || !is_blocked_up_to(qp, psn.minus(1), cx) {
-        return true;
+fn acknowledge_before(qp: &mut Qp, psn: Psn, cx: &mut Context<'_>) -> Reach {
+    if psn == qp.requester.oldest || cx.has(Defect::NakAcknowledgesNothing) {
+        return Reach::All;
     }
-    // The NAK may be for a later response of the same READ.
-    if qp.requester.queue.front().and_then(|work| work.span).is_some_and(|span| span.contains(psn)) {
-        return true;
+    let reach = acknowledge(qp, psn.minus(1), cx);
+    // Not lost when the NAK is for a later response of the same READ.
+    let is_of_first = qp.requester.queue.front().and_then(Work::span).is_some_and(|span| span.contains(psn));
+    if reach == Reach::All || is_of_first {
+        return Reach::All;
     }
     retry::on_betrayed_loss(qp, cx);
-    false
+    Reach::LostResponse
 }
 
+/// The peer refuses a request for good.
+///
 /// rule: rc.requester.nak-fatal
 fn fatal(qp: &mut Qp, psn: Psn, status: Status, cx: &mut Context<'_>) {
     if cx.has(Defect::GoesOnAfterFatalNak) {
         return retry::on_sequence_nak(qp, psn, cx);
     }
     if psn != qp.requester.oldest {
-        is_blocked_up_to(qp, psn.minus(1), cx);
+        acknowledge(qp, psn.minus(1), cx);
     }
-    while let Some(span) = qp.requester.queue.front().and_then(|work| work.span)
-        && !span.contains(psn)
-        && psn.since(span.first) > 0
+    // What the NAK could not acknowledge gets no response any more.
+    while let Some(span) = qp.requester.queue.front().and_then(Work::span)
+        && psn.since(span.last()) > 0
     {
         complete::first(qp, Status::FlushError, cx);
     }

@@ -2,8 +2,8 @@
 
 use rocespec_codec::Qpn;
 
-use super::Cursor;
 use super::work::Work;
+use super::{Cursor, Timer};
 use crate::context::Context;
 use crate::defect::Defect;
 use crate::qp::Qp;
@@ -13,7 +13,7 @@ use crate::verbs::{Completion, CompletionKind, QpState, SendOperation, Status};
 pub(super) fn first(qp: &mut Qp, status: Status, cx: &Context<'_>) {
     let requester = &mut qp.requester;
     let Some(work) = requester.queue.pop_front() else { return };
-    if let Some(span) = work.span {
+    if let Some(span) = work.span() {
         let behind = span.last().next();
         if behind.since(requester.oldest) > 0 {
             requester.oldest = behind;
@@ -34,12 +34,6 @@ pub(super) fn first(qp: &mut Qp, status: Status, cx: &Context<'_>) {
 
 /// The oldest request fails with `status`, and the queue pair with it.
 pub(super) fn fail(qp: &mut Qp, status: Status, cx: &mut Context<'_>) {
-    // A request may fail before its turn to be the oldest: those before it get no answer any more.
-    let failed = qp.requester.queue.iter().position(|work| work.span.is_none()).unwrap_or(0);
-    let is_local = matches!(status, Status::LocalProtectionError | Status::LocalQpOperationError);
-    for _ in 0..if is_local { failed } else { 0 } {
-        first(qp, Status::FlushError, cx);
-    }
     first(qp, status, cx);
     // rule: rc.requester.error-silence
     if cx.has(Defect::SendsAfterFailure) {
@@ -57,7 +51,7 @@ pub(super) fn fail(qp: &mut Qp, status: Status, cx: &mut Context<'_>) {
 /// rule: rc.requester.flush
 pub(super) fn flush(qp: &mut Qp, cx: &Context<'_>) {
     let requester = &mut qp.requester;
-    (requester.ack_deadline, requester.rnr_until, requester.turn) = (None, None, None);
+    (requester.timer, requester.turn) = (Timer::Off, None);
     if cx.has(Defect::ForgetsToFlush) {
         requester.queue.clear();
     }

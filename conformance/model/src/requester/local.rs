@@ -1,16 +1,19 @@
 //! What can be wrong with a request before anything is sent.
 
-use super::work::Span;
+use super::work::{Span, Stage, buffer};
 use crate::context::Context;
 use crate::defect::Defect;
 use crate::memory::Memory;
 use crate::qp::Qp;
-use crate::verbs::{Access, QpKind, QpState, SendOperation, SendRequest, Status, VerbError};
+use crate::verbs::{QpKind, QpState, SendRequest, Status, VerbError};
 
 /// Longest message in bytes.
 const MAX_MESSAGE: u32 = 1 << 31;
 
 /// Whether a request can be posted at all.
+///
+/// # Errors
+/// Why not.
 pub(crate) fn may_post(qp: &Qp, request: &SendRequest, memory: &Memory) -> Result<(), VerbError> {
     if matches!(qp.state, QpState::Reset | QpState::Init | QpState::Rtr) {
         return Err(VerbError::WrongState(qp.state));
@@ -24,39 +27,33 @@ pub(crate) fn may_post(qp: &Qp, request: &SendRequest, memory: &Memory) -> Resul
     if request.length > MAX_MESSAGE {
         return Err(VerbError::OutOfRange("length"));
     }
-    let uses_memory = request.length > 0 && request.operation != SendOperation::Flush;
-    if uses_memory && !memory.exists(request.mr) {
+    let (bytes, _) = buffer(request);
+    if bytes > 0 && !memory.exists(request.mr) {
         return Err(VerbError::NoSuchObject);
     }
     Ok(())
 }
 
-/// Gives the request that the cursor stands on its PSNs, when it is its turn for the first time.
-///
-/// # Errors
-/// The status with which it fails, when it cannot be carried out.
-pub(super) fn begin(qp: &mut Qp, cx: &Context<'_>) -> Result<(), Status> {
+/// Begins the request that the cursor stands on, when it is its turn for the first time: it gets its PSNs, or turns out
+/// to be one that cannot be carried out.
+pub(super) fn begin(qp: &mut Qp, cx: &Context<'_>) {
     let (mtu, depth) = (qp.mtu(), qp.attributes.max_rd_atomic.unwrap_or(0));
     let requester = &mut qp.requester;
-    let Some(work) = requester.queue.get_mut(requester.cursor.work).filter(|work| work.span.is_none()) else {
-        return Ok(());
-    };
-    let SendRequest { operation, mr, offset, length, .. } = work.request;
-    if work.needs_response() && depth == 0 && !cx.has(Defect::ExceedsRdAtomic) {
-        return Err(Status::LocalQpOperationError);
+    let Some(work) = requester.queue.get_mut(requester.cursor.work) else { return };
+    if work.stage != Stage::Waiting {
+        return;
     }
-    let (bytes, right) = match operation {
-        SendOperation::RdmaRead => (length, Access::LOCAL_WRITE),
-        SendOperation::CompareSwap | SendOperation::FetchAdd => (8, Access::LOCAL_WRITE),
-        SendOperation::AtomicWrite => (8, Access::NONE),
-        SendOperation::Flush => (0, Access::NONE),
-        _ => (length, Access::NONE),
+    let SendRequest { mr, offset, .. } = work.request;
+    let (bytes, right) = buffer(&work.request);
+    let has_data = bytes == 0 || work.data.is_some() || cx.memory.allows_local(mr, offset, u64::from(bytes), right);
+    work.stage = if work.needs_response() && depth == 0 && !cx.has(Defect::ExceedsRdAtomic) {
+        Stage::Faulty(Status::LocalQpOperationError)
+    } else if !has_data {
+        Stage::Faulty(Status::LocalProtectionError)
+    } else {
+        let psns = if cx.has(Defect::ReadTakesOnePsn) { work.packets(mtu) } else { work.psns(mtu) };
+        let first = requester.next;
+        requester.next = first.plus(psns);
+        Stage::Begun(Span { first, psns })
     };
-    if bytes > 0 && work.data.is_none() && !cx.memory.allows_local(mr, offset, u64::from(bytes), right) {
-        return Err(Status::LocalProtectionError);
-    }
-    let psns = if cx.has(Defect::ReadTakesOnePsn) { work.packets(mtu) } else { work.psns(mtu) };
-    work.span = Some(Span { first: requester.next, psns });
-    requester.next = requester.next.plus(psns);
-    Ok(())
 }

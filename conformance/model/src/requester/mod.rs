@@ -8,7 +8,9 @@
 //! - a loss that a later response betrays is acted upon once; the ACK timeout does the rest;
 //! - an ACK inside the PSNs of a READ or an ATOMIC is taken for a lost response, not for a wrong one;
 //! - a fatal NAK ends READs and ATOMICs before it as flushed, since their responses cannot come any more;
-//! - timers and retry counts are renewed by each step forward, within a message too.
+//! - timers and retry counts are renewed by each step forward, within a message too;
+//! - a NAK for a packet that waits to be sent again is taken for a repetition;
+//! - a request that cannot be carried out fails when those before it are done, and nothing behind it begins until then.
 
 mod acknowledge;
 mod complete;
@@ -31,9 +33,9 @@ use crate::packet::Packet;
 use crate::qp::Qp;
 use crate::schedule::Turn;
 use crate::time::Time;
-use crate::verbs::{QpState, SendRequest};
+use crate::verbs::{EventKind, QpState, SendRequest};
 use credit::Credit;
-use work::Work;
+use work::{Stage, Work};
 
 pub(crate) use local::may_post;
 
@@ -58,11 +60,21 @@ pub(crate) struct Requester {
     rnr_retries_left: u8,
     /// A loss that a later response betrayed was acted upon, and nothing went forward since.
     loss_is_known: bool,
-    /// When the ACK timeout runs out.
-    ack_deadline: Option<Time>,
-    /// Until when an RNR NAK asked to wait.
-    rnr_until: Option<Time>,
+    timer: Timer,
+    /// The software stopped the send queue and was not told yet that all that had begun is done.
+    drains: bool,
     turn: Option<Turn>,
+}
+
+/// What the requester waits for, at most one thing at a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Timer {
+    #[default]
+    Off,
+    /// An acknowledgement, until the ACK timeout runs out.
+    Ack(Time),
+    /// The end of the time that an RNR NAK asked for; nothing is sent before.
+    Rnr(Time),
 }
 
 /// Which packet is sent next.
@@ -79,9 +91,12 @@ impl Requester {
         self.turn
     }
 
-    /// The table of the requester's timers: the first one to run out.
+    /// When the timer runs out.
     pub(crate) fn next_alarm(&self) -> Option<Time> {
-        self.ack_deadline.into_iter().chain(self.rnr_until).min()
+        match self.timer {
+            Timer::Off => None,
+            Timer::Ack(end) | Timer::Rnr(end) => Some(end),
+        }
     }
 
     /// Requests that are posted and not done.
@@ -96,10 +111,9 @@ impl Requester {
 
     /// PSN of the packet that is sent next.
     fn cursor_psn(&self) -> Psn {
-        match self.queue.get(self.cursor.work).and_then(|work| work.span) {
-            Some(span) if self.queue[self.cursor.work].needs_response() => {
-                span.first.plus(self.queue[self.cursor.work].answered)
-            }
+        let Some(work) = self.queue.get(self.cursor.work) else { return self.next };
+        match work.span() {
+            Some(span) if work.needs_response() => span.first.plus(work.answered),
             Some(span) => span.first.plus(self.cursor.packet),
             None => self.next,
         }
@@ -114,6 +128,16 @@ pub(crate) fn start(qp: &mut Qp, cx: &Context<'_>) {
     (requester.oldest, requester.sent, requester.next) = (first, first, first);
     requester.credit = Credit::new(cx.policy.credit_use);
     retry::refill(qp);
+}
+
+/// The software stops the send queue: what has begun goes on, nothing new begins.
+pub(crate) fn stop(qp: &mut Qp) {
+    qp.requester.drains = true;
+}
+
+/// The software lets the send queue go on.
+pub(crate) fn go_on(qp: &mut Qp) {
+    qp.requester.drains = false;
 }
 
 /// Takes a request that [`may_post`] found right.
@@ -132,6 +156,12 @@ pub(crate) fn settle(qp: &mut Qp, cx: &mut Context<'_>) {
     if qp.state == QpState::Error {
         return complete::flush(qp, cx);
     }
+    // rule: rc.requester.drain
+    let is_drained = qp.requester.queue.front().is_none_or(|work| work.span().is_none());
+    if qp.requester.drains && is_drained {
+        qp.requester.drains = false;
+        cx.report(EventKind::SendQueueDrained, qp.handle);
+    }
     if !window::may_send(qp, cx) {
         qp.requester.turn = None;
     } else if qp.requester.turn.is_none() {
@@ -145,17 +175,21 @@ pub(crate) fn next_packet(qp: &mut Qp, cx: &mut Context<'_>) -> Option<Packet> {
     if !window::may_send(qp, cx) {
         return None;
     }
-    if let Err(status) = local::begin(qp, cx) {
-        complete::fail(qp, status, cx);
-        return None;
-    }
+    local::begin(qp, cx);
     let mtu = qp.mtu();
     let Cursor { work: index, packet: number } = qp.requester.cursor;
     let work = qp.requester.queue.get_mut(index)?;
-    let span = work.span?;
-    let mut packet = segment::packet(work, number, mtu, cx);
+    let span = match work.stage {
+        Stage::Begun(span) => span,
+        Stage::Faulty(status) if index == 0 => {
+            complete::fail(qp, status, cx);
+            return None;
+        }
+        Stage::Faulty(_) | Stage::Waiting => return None,
+    };
+    let mut packet = segment::packet(work, span.first, number, mtu, cx);
     let is_last = number + 1 >= work.packets(mtu);
-    let (behind, needs_response) = (work.psn_behind(number), work.needs_response());
+    let (behind, needs_response) = (span.behind(work, number), work.needs_response());
     let is_again = packet.psn.since(qp.requester.sent) < 0;
 
     if is_last {
@@ -175,7 +209,7 @@ pub(crate) fn next_packet(qp: &mut Qp, cx: &mut Context<'_>) -> Option<Packet> {
         cx.count(Counter::Retransmitted);
         retry::spoil(&mut packet, span.first, cx);
     }
-    if qp.requester.ack_deadline.is_none() {
+    if qp.requester.timer == Timer::Off {
         retry::start_timer(qp, cx);
     }
     Some(packet)
@@ -189,8 +223,8 @@ pub(crate) fn receive(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) {
     }
     let psn = packet.bth.psn;
     let is_outstanding = psn.is_within(qp.requester.oldest, qp.requester.outstanding());
-    if !is_outstanding && !acknowledge::take_old_or_ghost(qp, packet, cx) {
-        return cx.count(Counter::DropUnexpectedResponse);
+    if !is_outstanding {
+        return acknowledge::take_old_or_ghost(qp, packet, cx);
     }
     match packet.bth.opcode.operation() {
         ACKNOWLEDGE => acknowledge::receive(qp, packet, cx),
@@ -202,12 +236,11 @@ const ACKNOWLEDGE: u8 = Opcode::RC_ACKNOWLEDGE.0;
 
 /// A timer has run out.
 pub(crate) fn on_alarm(qp: &mut Qp, cx: &mut Context<'_>) {
-    let requester = &mut qp.requester;
-    if requester.rnr_until.is_some_and(|until| until <= cx.now) {
-        requester.rnr_until = None;
-    }
-    if requester.ack_deadline.is_some_and(|deadline| deadline <= cx.now) {
-        requester.ack_deadline = None;
-        retry::on_ack_timeout(qp, cx);
+    let timer = qp.requester.timer;
+    if qp.requester.next_alarm().is_some_and(|end| end <= cx.now) {
+        qp.requester.timer = Timer::Off;
+        if matches!(timer, Timer::Ack(_)) {
+            retry::on_ack_timeout(qp, cx);
+        }
     }
 }

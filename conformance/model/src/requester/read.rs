@@ -1,6 +1,6 @@
 //! Responses to READs, ATOMICs, FLUSHes and ATOMIC WRITEs.
 
-use rocespec_codec::{Header, Opcode, Position, Psn, Roce, SyndromeClass};
+use rocespec_codec::{Opcode, Position, Psn, Roce};
 
 use super::{acknowledge, complete, retry};
 use crate::context::Context;
@@ -9,18 +9,19 @@ use crate::defect::Defect;
 use crate::qp::Qp;
 use crate::verbs::{SendOperation, Status};
 
+/// A response of its own for something that is outstanding.
 pub(super) fn receive(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) {
     let psn = packet.bth.psn;
-    if let SyndromeClass::Ack(credits) = packet.ext.aeth.syndrome.class()
-        && packet.bth.opcode.headers().contains(&Header::Aeth)
-    {
-        qp.requester.credit.update(packet.ext.aeth.msn, credits);
+    match acknowledge::credits(packet) {
+        Some(credits) => qp.requester.credit.update(packet.ext.aeth.msn, credits),
+        None if acknowledge::has_aeth(packet) => return acknowledge::reserved(qp, cx),
+        None => {}
     }
     // Responses come in order: what lies before this one has arrived.
     if psn != qp.requester.oldest {
-        acknowledge::is_blocked_up_to(qp, psn.minus(1), cx);
+        acknowledge::acknowledge(qp, psn.minus(1), cx);
     }
-    let Some((work, span)) = qp.requester.queue.front().and_then(|work| Some((work, work.span?))) else {
+    let Some((work, span)) = qp.requester.queue.front().and_then(|work| Some((work, work.span()?))) else {
         return cx.count(Counter::DropUnexpectedResponse);
     };
     let expected = span.first.plus(work.answered);

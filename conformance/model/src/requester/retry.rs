@@ -4,7 +4,8 @@ use core::time::Duration;
 
 use rocespec_codec::{Opcode, Psn};
 
-use super::{Cursor, complete};
+use super::work::Work;
+use super::{Cursor, Timer, complete};
 use crate::context::Context;
 use crate::counters::Counter;
 use crate::defect::Defect;
@@ -30,9 +31,11 @@ pub(super) fn on_progress(qp: &mut Qp, cx: &Context<'_>) {
         refill(qp);
     }
     qp.requester.loss_is_known = false;
-    qp.requester.ack_deadline = None;
-    if qp.requester.outstanding() > 0 && qp.requester.rnr_until.is_none() {
-        start_timer(qp, cx);
+    if !matches!(qp.requester.timer, Timer::Rnr(_)) {
+        qp.requester.timer = Timer::Off;
+        if qp.requester.outstanding() > 0 {
+            start_timer(qp, cx);
+        }
     }
     skip_acknowledged(qp);
 }
@@ -44,7 +47,7 @@ fn skip_acknowledged(qp: &mut Qp) {
         return;
     }
     if let Some(work) = requester.queue.front()
-        && let Some(span) = work.span
+        && let Some(span) = work.span()
         && !work.needs_response()
     {
         requester.cursor = Cursor { work: 0, packet: requester.oldest.since(span.first).max(0) as u32 };
@@ -60,11 +63,13 @@ pub(super) fn start_timer(qp: &mut Qp, cx: &Context<'_>) {
         code => code,
     };
     let never = code == 0 || cx.has(Defect::NeverTimesOut);
-    qp.requester.ack_deadline = (!never).then(|| {
+    qp.requester.timer = if never {
+        Timer::Off
+    } else {
         let shortest = Duration::from_nanos(4096 << code.min(31));
         let early = if cx.has(Defect::TimesOutEarly) { 8 } else { 1 };
-        cx.now + shortest * cx.policy.timeout_multiple.clamp(1, 4) / early
-    });
+        Timer::Ack(cx.now + shortest * cx.policy.timeout_multiple.clamp(1, 4) / early)
+    };
 }
 
 pub(super) fn on_ack_timeout(qp: &mut Qp, cx: &mut Context<'_>) {
@@ -75,6 +80,9 @@ pub(super) fn on_ack_timeout(qp: &mut Qp, cx: &mut Context<'_>) {
 
 /// rule: rc.requester.go-back-n
 pub(super) fn on_sequence_nak(qp: &mut Qp, psn: Psn, cx: &mut Context<'_>) {
+    if is_to_be_sent(qp, psn) {
+        return cx.count(Counter::DropUnexpectedResponse);
+    }
     cx.count(Counter::SequenceNaks);
     let psn = if cx.has(Defect::ResumesBehindNak) { psn.next() } else { psn };
     try_again(qp, psn, cx);
@@ -92,6 +100,9 @@ pub(super) fn on_betrayed_loss(qp: &mut Qp, cx: &mut Context<'_>) {
 
 /// rule: rc.requester.rnr-wait, rc.requester.rnr-limit, rc.requester.rnr-seven
 pub(super) fn on_rnr_nak(qp: &mut Qp, psn: Psn, wait: Duration, cx: &mut Context<'_>) {
+    if is_to_be_sent(qp, psn) {
+        return cx.count(Counter::DropUnexpectedResponse);
+    }
     cx.count(Counter::RnrNaks);
     let limit = qp.attributes.rnr_retry.unwrap_or(0);
     let has_end = limit != RNR_WITHOUT_END || cx.has(Defect::RnrSevenHasAnEnd);
@@ -103,7 +114,12 @@ pub(super) fn on_rnr_nak(qp: &mut Qp, psn: Psn, wait: Duration, cx: &mut Context
     }
     go_back(qp, psn, cx);
     let wait = if cx.has(Defect::DoesNotWaitForRnr) { wait / 8 } else { wait };
-    qp.requester.rnr_until = Some(cx.now + wait);
+    qp.requester.timer = Timer::Rnr(cx.now + wait);
+}
+
+/// True when the packet of this PSN waits to be sent again: a NAK for it is the last one once more.
+fn is_to_be_sent(qp: &Qp, psn: Psn) -> bool {
+    qp.requester.cursor_psn().since(psn) <= 0
 }
 
 /// rule: rc.requester.retry-limit, rc.requester.retry-seven
@@ -122,11 +138,11 @@ fn try_again(qp: &mut Qp, psn: Psn, cx: &mut Context<'_>) {
 fn go_back(qp: &mut Qp, psn: Psn, cx: &Context<'_>) {
     let whole = cx.policy.read_retry == ReadRetry::Whole;
     let requester = &mut qp.requester;
-    requester.ack_deadline = None;
-    let holds = |span: super::work::Span| span.contains(psn);
-    let Some(index) = requester.queue.iter().position(|work| work.span.is_some_and(holds)) else { return };
+    requester.timer = Timer::Off;
+    let holds = |work: &Work| work.span().is_some_and(|span| span.contains(psn));
+    let Some(index) = requester.queue.iter().position(holds) else { return };
     let work = &mut requester.queue[index];
-    let packet = match work.span {
+    let packet = match work.span() {
         Some(span) if !work.needs_response() => psn.since(span.first).max(0) as u32,
         Some(span) if whole && work.request.operation == SendOperation::RdmaRead && work.answered > 0 => {
             work.answered = 0;

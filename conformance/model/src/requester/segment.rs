@@ -8,15 +8,14 @@ use crate::defect::Defect;
 use crate::packet::{Packet, Payload};
 use crate::verbs::{SendOperation, SendRequest};
 
-/// Packet `number` of a request that has begun.
+/// Packet `number` of a request whose PSNs begin with `first`.
 ///
 /// rule: rc.requester.segmentation
-pub(super) fn packet(work: &mut Work, number: u32, mtu: usize, cx: &Context<'_>) -> Packet {
+pub(super) fn packet(work: &mut Work, first: Psn, number: u32, mtu: usize, cx: &Context<'_>) -> Packet {
     if work.needs_response() {
-        return ask(work, mtu, cx);
+        return ask(work, first, mtu, cx);
     }
     let request = &work.request;
-    let first = work.span.map_or(Psn::new(0), |span| span.first);
     let is_first = number == 0;
     let is_last = number + 1 >= work.packets(mtu);
     let from = number * mtu as u32;
@@ -48,9 +47,8 @@ pub(super) fn packet(work: &mut Work, number: u32, mtu: usize, cx: &Context<'_>)
 /// What a request that is answered by responses asks for; of a READ that which has not come yet.
 ///
 /// rule: rc.requester.read-retry
-fn ask(work: &mut Work, mtu: usize, cx: &Context<'_>) -> Packet {
+fn ask(work: &mut Work, first: Psn, mtu: usize, cx: &Context<'_>) -> Packet {
     work.resumed = work.answered;
-    let first = work.span.map_or(Psn::new(0), |span| span.first);
     let SendRequest { operation, remote_va, rkey, length, compare_add, swap, .. } = work.request;
     let done = work.answered * mtu as u32;
     let mut ext = Extensions::default();

@@ -1,7 +1,7 @@
 //! What holds a packet back: the state of the queue pair, an RNR NAK, the window, the depth of READs, a fence, credits.
 
-use super::Requester;
-use super::work::Work;
+use super::work::{Stage, Work};
+use super::{Requester, Timer};
 use crate::context::Context;
 use crate::defect::Defect;
 use crate::qp::Qp;
@@ -19,18 +19,21 @@ pub(super) fn may_send(qp: &Qp, cx: &Context<'_>) -> bool {
     let may_begin = match qp.state {
         QpState::Rts => true,
         // What has begun goes on.
-        QpState::Sqd => work.span.is_some(),
+        QpState::Sqd => work.span().is_some(),
         _ => false,
     };
+    // A request that cannot be carried out fails in its place, when those before it are done.
+    let must_wait = matches!(work.stage, Stage::Faulty(_)) && requester.cursor.work > 0;
     may_begin
-        && requester.rnr_until.is_none()
+        && !must_wait
+        && !matches!(requester.timer, Timer::Rnr(_))
         && has_room(requester, work, qp.mtu(), cx)
         && has_depth(qp, work, cx)
         && passes_fence(requester, work, cx)
         && has_credit(requester, work, cx)
 }
 
-/// True when one more packet than those already sent would find room.
+/// True when nothing but time keeps the packet behind the last one that was sent from leaving.
 pub(super) fn has_room_behind(qp: &Qp, cx: &Context<'_>) -> bool {
     let in_flight = qp.requester.cursor_psn().since(qp.requester.oldest).max(0) as u32;
     let next = qp.requester.queue.get(qp.requester.cursor.work);

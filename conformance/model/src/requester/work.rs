@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use rocespec_codec::{Msn, Psn};
 
 use crate::memory::Memory;
-use crate::verbs::{SendOperation, SendRequest};
+use crate::verbs::{Access, SendOperation, SendRequest, Status};
 
 /// A request that was posted and is not done.
 #[derive(Debug)]
@@ -15,12 +15,22 @@ pub(super) struct Work {
     pub(super) number: Msn,
     /// A copy of the data, where it was taken when the request was posted.
     pub(super) data: Option<Vec<u8>>,
-    /// PSNs, given when it begins.
-    pub(super) span: Option<Span>,
+    pub(super) stage: Stage,
     /// Responses that came.
     pub(super) answered: u32,
     /// How many responses had come when it was last asked for.
     pub(super) resumed: u32,
+}
+
+/// How far a request has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Stage {
+    /// It was not its turn yet.
+    Waiting,
+    /// It has its PSNs, and its first packet leaves with that.
+    Begun(Span),
+    /// It cannot be carried out, and fails so when those before it are done.
+    Faulty(Status),
 }
 
 /// The PSNs of a request.
@@ -39,17 +49,33 @@ impl Span {
     pub(super) fn contains(self, psn: Psn) -> bool {
         psn.is_within(self.first, self.psns)
     }
+
+    /// The PSN behind the ones that are used up once packet `number` of its request has left.
+    pub(super) fn behind(self, work: &Work, number: u32) -> Psn {
+        self.first.plus(if work.needs_response() { self.psns } else { number + 1 })
+    }
 }
 
 impl Work {
     pub(super) fn new(request: SendRequest, number: Msn) -> Work {
-        Work { request, number, data: None, span: None, answered: 0, resumed: 0 }
+        Work { request, number, data: None, stage: Stage::Waiting, answered: 0, resumed: 0 }
     }
 
     /// Copies the data now: the software may change its buffer at once.
     pub(super) fn keep_data(&mut self, memory: &Memory) {
-        let SendRequest { mr, offset, length, .. } = self.request;
-        self.data = memory.bytes(mr, offset, u64::from(length)).ok().map(<[u8]>::to_vec);
+        let (bytes, right) = buffer(&self.request);
+        // What is written to when the response comes cannot be taken before.
+        if right == Access::NONE {
+            self.data = memory.bytes(self.request.mr, self.request.offset, bytes.into()).ok().map(<[u8]>::to_vec);
+        }
+    }
+
+    /// Its PSNs, once it has begun.
+    pub(super) fn span(&self) -> Option<Span> {
+        match self.stage {
+            Stage::Begun(span) => Some(span),
+            Stage::Waiting | Stage::Faulty(_) => None,
+        }
     }
 
     /// Answered by responses of its own, not by an ACK; counted against `max_rd_atomic`.
@@ -86,10 +112,15 @@ impl Work {
             _ => self.packets(mtu),
         }
     }
+}
 
-    /// The PSN behind the ones that are used up once packet `number` has left.
-    pub(super) fn psn_behind(&self, number: u32) -> Psn {
-        let first = self.span.map_or(Psn::new(0), |span| span.first);
-        if self.needs_response() { first.plus(self.span.map_or(1, |span| span.psns)) } else { first.plus(number + 1) }
+/// Bytes of local memory that a request takes or fills, and the right that it needs for that.
+pub(super) fn buffer(request: &SendRequest) -> (u32, Access) {
+    match request.operation {
+        SendOperation::RdmaRead => (request.length, Access::LOCAL_WRITE),
+        SendOperation::CompareSwap | SendOperation::FetchAdd => (8, Access::LOCAL_WRITE),
+        SendOperation::AtomicWrite => (8, Access::NONE),
+        SendOperation::Flush => (0, Access::NONE),
+        _ => (request.length, Access::NONE),
     }
 }

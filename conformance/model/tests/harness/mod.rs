@@ -1,6 +1,8 @@
-//! One queue pair of the model, connected to a requester that is made of packets.
+//! One queue pair of the model, connected to a peer that is made of packets.
 #![allow(dead_code, reason = "each test program uses its part")]
 #![allow(unreachable_pub, reason = "test programs have no outside")]
+
+pub mod requester;
 
 use std::net::Ipv6Addr;
 use std::time::Duration;
@@ -42,6 +44,8 @@ pub struct Options {
     pub receive_len: u32,
     pub region_len: u64,
     pub region_access: Access,
+    pub capacity: Capacity,
+    /// With a timeout the queue pair goes on to RTS.
     pub attributes: QpAttributes,
 }
 
@@ -58,6 +62,7 @@ impl Default for Options {
             receive_len: 1024,
             region_len: 4096,
             region_access: all,
+            capacity: Capacity::default(),
             attributes: QpAttributes {
                 access: Some(all),
                 path_mtu: Some(Mtu::B256),
@@ -108,7 +113,7 @@ impl Lab {
         });
         let mr = port.register_memory(options.region_len, options.region_access).unwrap();
         let inbox = port.register_memory(1 << 16, Access::LOCAL_WRITE).unwrap();
-        let (qp, qpn) = port.create_qp(QpKind::Rc, Capacity::default()).unwrap();
+        let (qp, qpn) = port.create_qp(QpKind::Rc, options.capacity).unwrap();
         let mut lab =
             Lab { port, qp, qpn, mr, inbox, now: Time::ZERO, events: Vec::new(), frames: Vec::new(), options };
         lab.connect();
@@ -134,8 +139,23 @@ impl Lab {
             dest_qpn: Some(TESTER_QPN),
             rq_psn: Some(Psn::new(self.options.start_psn)),
             remote_gid: Some(remote),
-            ..wanted
+            timeout: None,
+            retry_count: None,
+            rnr_retry: None,
+            max_rd_atomic: None,
+            ..wanted.clone()
         });
+        if wanted.timeout.is_some() {
+            self.modify(QpAttributes {
+                state: Some(QpState::Rts),
+                sq_psn: Some(Psn::new(self.options.start_psn)),
+                timeout: wanted.timeout,
+                retry_count: wanted.retry_count,
+                rnr_retry: wanted.rnr_retry,
+                max_rd_atomic: wanted.max_rd_atomic,
+                ..QpAttributes::default()
+            });
+        }
     }
 
     pub fn modify(&mut self, attributes: QpAttributes) {
