@@ -1,6 +1,7 @@
 //! Each defect has its name, its rule and its effect.
 
 mod harness;
+mod probes;
 
 use std::collections::BTreeSet;
 
@@ -53,10 +54,11 @@ fn a_set_holds_what_was_put_in() {
 
 #[test]
 fn every_defect_shows() {
-    let conforming: Vec<_> = PROBES.iter().map(|probe| probe(Defects::NONE)).collect();
+    let probes = [PROBES, probes::congestion::PROBES, probes::pause::PROBES].concat();
+    let conforming: Vec<_> = probes.iter().map(|probe| probe(Defects::NONE)).collect();
     let hidden: Vec<_> = Defect::ALL
         .iter()
-        .filter(|defect| PROBES.iter().zip(&conforming).all(|(probe, right)| probe((**defect).into()) == *right))
+        .filter(|defect| probes.iter().zip(&conforming).all(|(probe, right)| probe((**defect).into()) == *right))
         .collect();
     assert!(hidden.is_empty(), "the probes do not see {hidden:?}");
 }

@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 #![allow(unreachable_pub, reason = "test programs have no outside")]
 
+pub mod flow;
 pub mod requester;
 
 use std::net::Ipv6Addr;
