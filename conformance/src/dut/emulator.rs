@@ -6,7 +6,9 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 
 use rocespec_codec::{MacAddr, Qpn};
 use rocespec_control::{Command, Device, Gid, GidKind, Reply, VERSION};
-use rocespec_model::{Capabilities, Config, Defect, Defects, Endpoint, GidEntry, Input, Output, Policy, Time};
+use rocespec_model::{
+    AsyncEvent, Capabilities, Config, CreditUse, Defect, Defects, Endpoint, GidEntry, Input, Output, Policy, Time,
+};
 
 use super::{Addresses, Dut, DutError, Stamped};
 use crate::profile::Profile;
@@ -30,7 +32,12 @@ pub struct Emulator {
     now: Time,
     profile: Profile,
     device: Device,
+    /// What the endpoint has reported and nobody has asked for yet; the oldest where there are too many.
+    events: Vec<AsyncEvent>,
 }
+
+/// Most events that wait to be asked for.
+const MAX_EVENTS: usize = 1024;
 
 /// A name that is neither a defect nor a policy of the emulator.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -60,7 +67,10 @@ impl Emulator {
     }
 
     /// An emulator with this policy and these defects.
-    pub fn new(policy: Policy, defects: Defects, profile: Profile) -> Emulator {
+    pub fn new(policy: Policy, defects: Defects, mut profile: Profile) -> Emulator {
+        if policy.credit_use == CreditUse::Kept {
+            profile.capabilities.push("credits".to_owned());
+        }
         let gids = vec![
             GidEntry { gid: V4.to_ipv6_mapped(), kind: rocespec_model::GidKind::RoceV2 },
             GidEntry { gid: V6, kind: rocespec_model::GidKind::RoceV2 },
@@ -94,8 +104,14 @@ impl Emulator {
             defects,
             ..Config::default()
         };
-        let mut emulator =
-            Emulator { endpoint: Endpoint::new(config.clone()), config, now: Time::ZERO, profile, device };
+        let mut emulator = Emulator {
+            endpoint: Endpoint::new(config.clone()),
+            config,
+            now: Time::ZERO,
+            profile,
+            device,
+            events: Vec::new(),
+        };
         emulator.boot();
         emulator
     }
@@ -117,7 +133,7 @@ impl Dut for Emulator {
     }
 
     fn control(&mut self, command: &Command) -> Result<Reply, DutError> {
-        Ok(control::carry_out(&mut self.endpoint, &self.device, command)?)
+        Ok(control::carry_out(&mut self.endpoint, &self.device, &mut self.events, command)?)
     }
 
     fn transmit(&mut self, frame: &[u8]) -> Result<(), DutError> {
@@ -130,9 +146,13 @@ impl Dut for Emulator {
         loop {
             let mut any = false;
             while let Some(output) = self.endpoint.poll_output(self.now) {
-                if let Output::Frame(frame) = output {
-                    any = true;
-                    seen(Stamped { time: self.now, frame: &frame });
+                match output {
+                    Output::Frame(frame) => {
+                        any = true;
+                        seen(Stamped { time: self.now, frame: &frame });
+                    }
+                    Output::Event(event) if self.events.len() < MAX_EVENTS => self.events.push(event),
+                    Output::Event(_) => {}
                 }
             }
             if any || self.now >= until {

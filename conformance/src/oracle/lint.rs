@@ -60,7 +60,7 @@ pub fn lint(packet: &Roce<'_>, ends: &Ends) -> Vec<Breach> {
             bth.dest_qp == ends.tester_qpn,
             format!("qp={}", ends.tester_qpn),
             format!("qp={}", bth.dest_qp),
-            "a response goes to the queue pair that the connection names",
+            "a packet goes to the queue pair that the connection names",
         );
         // rule: lint.pkey
         must(

@@ -1,6 +1,7 @@
 //! The tester's bench: one case on one device, with what has arrived and what has been found so far.
 
 mod expect;
+mod post;
 mod software;
 
 use std::collections::{BTreeSet, VecDeque};
@@ -93,6 +94,10 @@ pub(super) struct Bench<'d> {
     put_off: Option<Psn>,
     /// UDP source port of the device's first packet.
     source_port: Option<u16>,
+    /// When the last packet of the script left or came, or the software last did something. `after` counts from here.
+    last_step: Time,
+    /// The PSN behind the last request that the device sent: what lies before is sent again.
+    requested: Psn,
 }
 
 impl<'d> Bench<'d> {
@@ -105,13 +110,15 @@ impl<'d> Bench<'d> {
         past: &'d BTreeSet<Qpn>,
     ) -> Bench<'d> {
         Bench {
-            dut,
             scenario,
             rule: None,
             requests: Vec::new(),
             acknowledged: connection.origin().minus(1),
             completed: connection.origin().minus(1),
             source_port: None,
+            last_step: dut.now(),
+            requested: connection.origin(),
+            dut,
             connection,
             recorder,
             pace,
@@ -148,7 +155,7 @@ impl<'d> Bench<'d> {
     fn step(&mut self, step: &Step) -> Result<(), Stop> {
         match &step.action {
             Action::Send(packet) => self.send(packet, step.line),
-            Action::Expect { any_of, within } => self.expect(any_of, *within, step.line),
+            Action::Expect { any_of, when } => self.expect(any_of, *when, step.line),
             Action::Silence { length } => self.silence(*length, step.line),
             Action::Probe => self.probe(step.line),
             Action::Wait(length) => self.wait(*length),
@@ -181,6 +188,7 @@ impl<'d> Bench<'d> {
     fn transmit(&mut self, bytes: &[u8], shown: String, line: u32) -> Result<(), Stop> {
         self.recorder.frame(self.dut.now(), Actor::Tester, bytes, shown, Some(line));
         self.dut.transmit(bytes)?;
+        self.last_step = self.dut.now();
         if self.pace == Pace::PacketByPacket {
             self.wait(AGONY)?;
             self.is_alive()?;
@@ -276,7 +284,14 @@ impl<'d> Bench<'d> {
     /// A step was not met: the scenario's own rule is broken.
     ///
     /// `how` says where expected and seen differ; it may be empty.
-    fn found(&mut self, line: u32, arrival: Option<&Arrival>, expected: String, seen: String, how: &str) -> Stop {
+    fn found(
+        &mut self,
+        line: impl Into<Option<u32>>,
+        arrival: Option<&Arrival>,
+        expected: String,
+        seen: String,
+        how: &str,
+    ) -> Stop {
         let first = self.scenario.rules.first().map(String::as_str);
         let rule = self.rule.or(first).unwrap_or_default().to_owned();
         let statement = Ledger::embedded().get(&rule).map_or("", |rule| &rule.statement);
@@ -285,7 +300,7 @@ impl<'d> Bench<'d> {
         self.findings.push(Finding {
             rule,
             level: self.scenario.level,
-            line: Some(line),
+            line: line.into(),
             frame: arrival.map(|arrival| arrival.number),
             time_ns: self.recorder.since_start(time),
             expected,
@@ -297,7 +312,11 @@ impl<'d> Bench<'d> {
 
     /// Remembers what the device has acknowledged, for the next probe.
     fn note(&mut self, packet: &Roce<'_>) {
-        let Some(info) = packet.bth.opcode.info().filter(|info| info.is_response()) else { return };
+        let Some(info) = packet.bth.opcode.info() else { return };
+        if !info.is_response() {
+            self.requested = later(self.requested, packet.bth.psn.next());
+            return;
+        }
         let mut completed = packet.bth.psn;
         if info.has(Header::Aeth) {
             self.msn = packet.ext.aeth.msn;

@@ -12,7 +12,7 @@ use rocespec_control::{
 };
 
 use crate::dut::{Addresses, Dut, DutError};
-use crate::scenario::{Network, Setup};
+use crate::scenario::{Network, Setup, TesterMemory};
 
 /// Everything that one case has set up.
 #[derive(Debug)]
@@ -27,10 +27,10 @@ pub(super) struct Connection {
     from_device: Roce<'static>,
     /// Memory that the script named.
     pub(super) regions: Vec<(String, MemoryRegion)>,
-    /// Memory behind posted receives.
-    receive_buffers: Vec<MemoryRegion>,
-    /// Receives posted so far: the next work request id.
-    pub(super) received: u64,
+    /// Memory behind posted requests.
+    buffers: Vec<MemoryRegion>,
+    /// Requests posted so far: the next work request id.
+    pub(super) posted: u64,
 }
 
 /// What the tester chooses for itself.
@@ -53,7 +53,7 @@ impl Connection {
         let device_mac: MacAddr = device.mac.parse().map_err(|()| {
             DutError::Unreachable(format!("the agent names a MAC address that is none: {:?}", device.mac))
         })?;
-        let capacity = QpCapacity { max_send_wr: 16, max_recv_wr: 256 };
+        let capacity = QpCapacity { max_send_wr: 128, max_recv_wr: 256 };
         let (qp, qpn) = match dut.control(&Command::CreateQp { kind: QpKind::Rc, capacity })? {
             Reply::Qp { qp, qpn } => (qp, qpn),
             other => return Err(unexpected("create_qp", &other)),
@@ -70,15 +70,15 @@ impl Connection {
             to_device: ends(here, there, Qpn::new(qpn)),
             from_device: ends(there, here, tester.qpn),
             regions: Vec::new(),
-            receive_buffers: Vec::new(),
-            received: 0,
+            buffers: Vec::new(),
+            posted: 0,
         })
     }
 
     /// Frees what was made. A device that refuses this is reported by the next case that it disturbs.
     pub(super) fn close(self, dut: &mut dyn Dut) -> Result<(), DutError> {
         let mut commands = vec![Command::DestroyQp { qp: self.qp }];
-        let regions = self.regions.iter().map(|(_, region)| region).chain(&self.receive_buffers);
+        let regions = self.regions.iter().map(|(_, region)| region).chain(&self.buffers);
         commands.extend(regions.map(|region| Command::DeregisterMemory { mr: region.mr }));
         for command in commands {
             match dut.control(&command) {
@@ -103,7 +103,7 @@ impl Connection {
         };
         match name {
             Some(name) => self.regions.push((name.to_owned(), region)),
-            None => self.receive_buffers.push(region),
+            None => self.buffers.push(region),
         }
         Ok(region)
     }
@@ -120,9 +120,16 @@ impl Connection {
 
     /// Symbols, for [`Scope::regions`].
     pub(super) fn symbols(&self) -> Vec<Region<'_>> {
+        let tester = Region {
+            name: TesterMemory::NAME,
+            va: TesterMemory::VA,
+            len: TesterMemory::LENGTH,
+            rkey: RKey::new(TesterMemory::RKEY),
+        };
         self.regions
             .iter()
             .map(|(name, region)| Region { name, va: region.va, len: region.length, rkey: RKey::new(region.rkey) })
+            .chain([tester])
             .collect()
     }
 
@@ -217,10 +224,10 @@ fn ladder(setup: &Setup, tester: TesterEnd, gid_index: u8, tester_gid: Ipv6Addr)
         QpAttributes {
             state: Some(QpState::Rts),
             sq_psn: Some(setup.start_psn),
-            timeout: Some(14),
-            retry_count: Some(7),
-            rnr_retry: Some(7),
-            max_rd_atomic: Some(1),
+            timeout: Some(setup.timeout),
+            retry_count: Some(setup.retry_count),
+            rnr_retry: Some(setup.rnr_retry),
+            max_rd_atomic: Some(setup.max_rd_atomic),
             ..QpAttributes::default()
         },
     ]

@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rocespec_model::{Defect, Defects, Policy};
+use rocespec_model::{CreditUse, Defect, Defects, Policy};
 use rocespec_reports::outcome::{Case, Verdict};
 use serde::Serialize;
 
@@ -45,7 +45,7 @@ impl Noticed {
 
 /// Runs the usual variants of every scenario against every defect, then against every policy preset.
 pub fn notice(scenarios: &[Scenario], profile: &Profile, seed: u64) -> Vec<Noticed> {
-    let defects = Defect::ALL.iter().map(|defect| (defect.name(), Some(*defect), Policy::default()));
+    let defects = Defect::ALL.iter().map(|defect| (defect.name(), Some(*defect), policy_of(*defect)));
     let policies = Policy::PRESETS.iter().map(|(name, policy)| (*name, None, *policy));
     let jobs: Vec<_> = defects.chain(policies).collect();
     let next = AtomicUsize::new(0);
@@ -65,6 +65,15 @@ pub fn notice(scenarios: &[Scenario], profile: &Profile, seed: u64) -> Vec<Notic
     let place = |row: &Noticed| jobs.iter().position(|(name, ..)| *name == row.behaviour);
     rows.sort_by_key(place);
     rows
+}
+
+/// A policy under which a defect can show: what only comes with credits shows on a device that keeps to them.
+fn policy_of(defect: Defect) -> Policy {
+    let with_credits = || Policy::PRESETS.iter().map(|(_, policy)| *policy).find(|p| p.credit_use == CreditUse::Kept);
+    match defect {
+        Defect::IgnoresCredits | Defect::IgnoresUnsolicitedCredits => with_credits().unwrap_or_default(),
+        _ => Policy::default(),
+    }
 }
 
 fn look(

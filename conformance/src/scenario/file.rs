@@ -28,6 +28,9 @@ pub const CAPABILITIES: &[&str] = &[
     "atomic_write",
     "pkey-table",
     "send_invalidate",
+    "credits",
+    "post_flush",
+    "post_atomic_write",
 ];
 
 const KEYS: &[&str] = &["title", "about", "rules", "level", "needs", "setup", "vary", "script"];
@@ -242,6 +245,10 @@ impl<'t> Reader<'t> {
             "pkey_index",
             "traffic_class",
             "hop_limit",
+            "timeout",
+            "retry_count",
+            "rnr_retry",
+            "max_rd_atomic",
         ];
         for (key, span, value) in self.table(value) {
             match key {
@@ -269,6 +276,12 @@ impl<'t> Reader<'t> {
                     setup.traffic_class = self.number(value, "a traffic class", 0..=255).unwrap_or(0) as u8;
                 }
                 "hop_limit" => setup.hop_limit = self.number(value, "a hop limit", 1..=255).unwrap_or(64) as u8,
+                "timeout" => setup.timeout = self.number(value, "a timeout code", 0..=31).unwrap_or(0) as u8,
+                "retry_count" => setup.retry_count = self.number(value, "a retry count", 0..=7).unwrap_or(7) as u8,
+                "rnr_retry" => setup.rnr_retry = self.number(value, "a retry count", 0..=7).unwrap_or(7) as u8,
+                "max_rd_atomic" => {
+                    setup.max_rd_atomic = self.number(value, "this depth", 0..=255).unwrap_or_default() as u8;
+                }
                 unknown => self.unknown_key(unknown, span, KEYS),
             }
         }

@@ -107,6 +107,14 @@ pub struct Setup {
     pub traffic_class: u8,
     /// Hop limit or TTL that the device has to send with.
     pub hop_limit: u8,
+    /// Local ACK timeout code of the device, 0 to 31: 4.096 us * 2^code, 0 = none.
+    pub timeout: u8,
+    /// How often the device sends again when no answer comes, 0 to 7.
+    pub retry_count: u8,
+    /// How often the device sends again after RNR NAKs, 0 to 7; 7 = without end.
+    pub rnr_retry: u8,
+    /// READs and ATOMICs that the device may have outstanding.
+    pub max_rd_atomic: u8,
 }
 
 impl Default for Setup {
@@ -121,6 +129,11 @@ impl Default for Setup {
             pkey_index: 0,
             traffic_class: 0,
             hop_limit: 64,
+            // More than a second: no script sees it that does not ask for it.
+            timeout: 18,
+            retry_count: 7,
+            rnr_retry: 7,
+            max_rd_atomic: 4,
         }
     }
 }

@@ -8,6 +8,7 @@ mod header;
 mod load;
 mod packet;
 mod parse;
+mod post;
 mod script;
 #[cfg(test)]
 mod tests;
@@ -18,4 +19,6 @@ pub use diagnostics::{Diagnostics, FileProblems, Problem};
 pub use file::{CAPABILITIES, parse};
 pub use header::{Axis, Network, Scenario, Setup, Variant};
 pub use load::{catalogue, load, load_folder};
-pub use script::{Action, Alternative, CompletionPattern, MemoryBytes, PacketText, Step, Verb};
+pub use script::{
+    Action, Alternative, CompletionPattern, Local, MemoryBytes, PacketText, Post, Step, TesterMemory, Verb, When,
+};

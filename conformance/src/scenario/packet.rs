@@ -5,6 +5,7 @@ use rocespec_codec::{Ipv4, Net, RKey, Roce};
 
 use super::diagnostics::Problem;
 use super::header::Network;
+use super::script::TesterMemory;
 use super::words::Piece;
 
 /// The regions that the script has registered so far.
@@ -41,9 +42,16 @@ pub(super) fn check(text: Piece<'_>, purpose: Purpose, networks: &[Network], reg
         return Err(text.wrong("no packet stands here"));
     }
     // Addresses and keys that no region will have: what matters is that the names are known.
+    let tester = Region {
+        name: TesterMemory::NAME,
+        va: TesterMemory::VA,
+        len: TesterMemory::LENGTH,
+        rkey: RKey::new(TesterMemory::RKEY),
+    };
     let regions: Vec<Region<'_>> = (1..)
         .zip(&regions.known)
-        .map(|(at, (name, len))| Region { name, va: at << 40, len: *len, rkey: RKey::new(at as u32) })
+        .map(|(at, (name, len))| Region { name, va: at << 48, len: *len, rkey: RKey::new(at as u32) })
+        .chain([tester])
         .collect();
     let mut buffer = vec![0; LONGEST_FRAME];
     for (at, network) in networks.iter().enumerate() {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::diagnostics::{Problem, column};
 use super::header::Network;
 use super::packet::{Purpose, Regions, check};
-use super::script::{Action, Alternative, PacketText, Step, Verb};
+use super::script::{Action, Alternative, PacketText, Step, Verb, When};
 use super::verb::verb;
 use super::words::{Piece, duration, suggestion};
 use crate::ledger::Ledger;
@@ -154,18 +154,18 @@ impl Reader<'_, '_> {
                 plain(Action::Send(self.packet(rest)))
             }
             "<" => {
-                let (rest, within) = within(rest)?;
+                let (rest, when) = when(rest)?;
                 if rest.text.is_empty() {
                     return Err(keyword.wrong("which packet?"));
                 }
                 let words = rest.words();
                 if matches!(&words[..], [one, of] if one.text == "one" && of.text == "of") {
-                    return Ok((Action::Expect { any_of: Vec::new(), within }, false, true));
+                    return Ok((Action::Expect { any_of: Vec::new(), when }, false, true));
                 }
                 check(rest, Purpose::Expect, self.networks, &self.regions)?;
                 let line = self.lines.line_of(rest.at);
                 let only = Alternative { packet: Some(self.packet(rest)), loose: false, line };
-                plain(Action::Expect { any_of: vec![only], within })
+                plain(Action::Expect { any_of: vec![only], when })
             }
             "silence" => silence(rest).map(|(length, no_probe)| (Action::Silence { length }, no_probe, false)),
             "probe" if rest.text.is_empty() => plain(Action::Probe),
@@ -234,22 +234,42 @@ fn can_fail(action: &Action) -> bool {
     match action {
         Action::Expect { .. } | Action::Silence { .. } | Action::Probe => true,
         Action::Dut(verb) => {
-            matches!(verb, Verb::CheckMemory(_) | Verb::CheckCompletions(_) | Verb::CheckState(_))
+            use Verb::{CheckCompletions, CheckEvent, CheckMemory, CheckState};
+            matches!(verb, CheckMemory(_) | CheckCompletions(_) | CheckState(_) | CheckEvent(_))
         }
         Action::Send(_) | Action::Wait(_) => false,
     }
 }
 
-/// Takes `within DURATION` off the end of an expectation.
-fn within(line: Piece<'_>) -> Result<(Piece<'_>, Option<Duration>), Problem> {
+/// Takes `after DURATION` and `within DURATION` off the end of an expectation.
+fn when(line: Piece<'_>) -> Result<(Piece<'_>, When), Problem> {
     let words = line.words();
-    let Some(at) = words.iter().position(|word| word.text == "within") else { return Ok((line, None)) };
+    let is_key = |word: &Piece<'_>| matches!(word.text, "after" | "within");
+    let Some(at) = words.iter().position(is_key) else { return Ok((line, When::default())) };
     let before = line.part(0..words[at].at - line.at).trim();
-    match &words[at + 1..] {
-        [] => Err(words[at].wrong("within what time?").label("like `within 100ms`")),
-        [time] => Ok((before, Some(duration(*time)?))),
-        [_, more, ..] => Err(more.wrong("nothing follows the time")),
+    let mut when = When::default();
+    let mut rest = &words[at..];
+    while let [key, more @ ..] = rest {
+        let limit = match key.text {
+            "after" => &mut when.after,
+            "within" => &mut when.within,
+            _ => return Err(key.wrong("nothing follows the time")),
+        };
+        let Some((time, more)) = more.split_first() else {
+            let label = format!("like `{} 100ms`", key.text);
+            return Err(key.wrong(format!("{} what time?", key.text)).label(label));
+        };
+        if limit.replace(duration(*time)?).is_some() {
+            return Err(key.wrong(format!("`{}` stands twice", key.text)));
+        }
+        rest = more;
     }
+    if let (Some(after), Some(within)) = (when.after, when.within)
+        && within <= after
+    {
+        return Err(words[at].wrong("this leaves no time"));
+    }
+    Ok((before, when))
 }
 
 /// `silence [DURATION] [no probe]`.

@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use rocespec_control::{Access, QpState};
+use rocespec_control::{Access, Opcode, QpState, SendFlag};
 
 /// One step of a script.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,8 +27,8 @@ pub enum Action {
     Expect {
         /// In the order written; at least one.
         any_of: Vec<Alternative>,
-        /// Longest wait; `None` = the profile's.
-        within: Option<Duration>,
+        /// When it may come.
+        when: When,
     },
     /// `silence`: the device must send nothing to this queue pair.
     Silence {
@@ -42,6 +42,16 @@ pub enum Action {
     Wait(Duration),
     /// `dut …`: the device's own software does something.
     Dut(Verb),
+}
+
+/// When an expected packet may come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct When {
+    /// `after`: not before this time has passed since the step before. `None` = at once.
+    pub after: Option<Duration>,
+    /// `within`: longest wait; `None` = the profile's. It counts from the step before where `after` is written, else from
+    /// the beginning of this step.
+    pub within: Option<Duration>,
 }
 
 /// A packet in the notation, not yet resolved.
@@ -91,6 +101,68 @@ pub enum Verb {
     CheckCompletions(Vec<CompletionPattern>),
     /// `dut qp STATE`: the queue pair must be in this state.
     CheckState(QpState),
+    /// `dut modify STATE`: moves the queue pair to this state.
+    Modify(QpState),
+    /// `dut event NAME`: the device must report this event of the queue pair.
+    CheckEvent(String),
+    /// `dut send …`, `dut rdma_read …` and their like: posts send requests.
+    Post(Post),
+}
+
+/// Send requests that are alike.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Post {
+    /// How many.
+    pub count: u32,
+    /// What they do.
+    pub opcode: Opcode,
+    /// Where their data is, or goes to.
+    pub local: Local,
+    /// Flags.
+    pub flags: Vec<SendFlag>,
+    /// The peer's address, where the request names one.
+    pub remote_va: u64,
+    /// The peer's key, where the request names one.
+    pub rkey: u32,
+    /// Immediate data, the key to invalidate, or the placement of a FLUSH.
+    pub immediate: u32,
+    /// Value to compare with, or to add; 1 for a FLUSH of the whole region.
+    pub compare_add: u64,
+    /// Value to swap in.
+    pub swap: u64,
+}
+
+/// The device's own end of a send request.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Local {
+    /// A buffer that holds these bytes.
+    Bytes(Vec<u8>),
+    /// So many bytes of a buffer that nobody looks at.
+    Nameless(u32),
+    /// So many bytes in a named region.
+    Region {
+        /// Its name.
+        name: String,
+        /// Offset in it.
+        offset: u64,
+        /// Bytes.
+        length: u32,
+    },
+}
+
+/// The tester's memory, as its peers name it. Nothing is behind it: a script answers as if there were.
+#[derive(Debug, Clone, Copy)]
+pub struct TesterMemory;
+
+impl TesterMemory {
+    /// Its name in scripts.
+    pub const NAME: &str = "tester";
+    /// Address of its first byte.
+    pub const VA: u64 = 0x7e57_0000_0000;
+    /// Bytes.
+    pub const LENGTH: u64 = 1 << 32;
+    /// Its key.
+    pub const RKEY: u32 = 0x7e57_0000;
 }
 
 /// Bytes at a place in a named region.

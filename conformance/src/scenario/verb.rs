@@ -4,7 +4,8 @@ use rocespec_control::{Access, QpState};
 
 use super::diagnostics::Problem;
 use super::packet::Regions;
-use super::script::{CompletionPattern, MemoryBytes, Verb};
+use super::post;
+use super::script::{CompletionPattern, MemoryBytes, TesterMemory, Verb};
 use super::words::{Piece, bytes, number, one_of};
 
 /// Rights by name.
@@ -49,11 +50,26 @@ const STATUSES: &[&str] = &[
 ];
 
 /// Kinds of completions.
-const KINDS: &[&str] = &["send", "rdma_write", "rdma_read", "comp_swap", "fetch_add", "recv", "recv_rdma_with_imm"];
+const KINDS: &[&str] = &[
+    "send",
+    "rdma_write",
+    "rdma_read",
+    "comp_swap",
+    "fetch_add",
+    "atomic_write",
+    "flush",
+    "recv",
+    "recv_rdma_with_imm",
+];
 
-const MAX_RECEIVES: u64 = 64;
+/// Events of a queue pair by the verbs' names.
+const EVENTS: &[&str] = &["qp_fatal", "qp_req_err", "qp_access_err", "comm_est", "sq_drained", "qp_last_wqe_reached"];
+
+/// Most work requests that one step posts.
+pub(super) const MAX_REQUESTS: u64 = 64;
 const MAX_BUFFER: u64 = 1 << 20;
-const MAX_REGION: u64 = 16 << 20;
+/// Largest region in bytes.
+pub(super) const MAX_REGION: u64 = 16 << 20;
 
 /// Reads what follows `dut`.
 pub(super) fn verb(line: Piece<'_>, regions: &mut Regions) -> Result<Verb, Problem> {
@@ -69,11 +85,27 @@ pub(super) fn verb(line: Piece<'_>, regions: &mut Regions) -> Result<Verb, Probl
             let [state] = exactly(name, rest, "`dut qp STATE`")?;
             one_of(state, "state", STATES).map(Verb::CheckState)
         }),
+        ("modify", |name, rest, _| {
+            let [state] = exactly(name, rest, "`dut modify STATE`")?;
+            one_of(state, "state", STATES).map(Verb::Modify)
+        }),
+        ("event", |name, rest, _| {
+            let [event] = exactly(name, rest, "`dut event NAME`")?;
+            let known: Vec<(&str, &str)> = EVENTS.iter().map(|name| (*name, *name)).collect();
+            one_of(event, "event", &known).map(|name| Verb::CheckEvent(name.to_owned()))
+        }),
+        ("send", post::post),
+        ("rdma_write", post::post),
+        ("rdma_read", post::post),
+        ("comp_swap", post::post),
+        ("fetch_add", post::post),
+        ("atomic_write", post::post),
+        ("flush", post::post),
     ];
     if name.text.is_empty() {
         return Err(line
             .wrong("what is the device's software to do?")
-            .label("recv, mr, write, memory, completions or qp"));
+            .label("recv, send, mr, write, memory, completions, qp or another verb"));
     }
     one_of(name, "verb", readers)?(name, rest, regions)
 }
@@ -90,7 +122,7 @@ fn receive(name: Piece<'_>, rest: Piece<'_>) -> Result<Verb, Problem> {
     let (count, size) = match rest.words()[..] {
         [size] => (1, size),
         [count, times, size] if times.text == "x" => {
-            (number(count, "the count of receives", 1..MAX_RECEIVES + 1)?, size)
+            (number(count, "the count of receives", 1..MAX_REQUESTS + 1)?, size)
         }
         _ => {
             let [size] = exactly(name, rest, form)?;
@@ -117,6 +149,9 @@ fn register(name: Piece<'_>, rest: Piece<'_>, regions: &mut Regions) -> Result<V
             .wrong(format!("`{}` cannot be the name of a region", region.text))
             .label("a lower-case letter, then lower-case letters, digits and _"));
     }
+    if region.text == TesterMemory::NAME {
+        return Err(region.wrong("`tester` is the memory of the tester"));
+    }
     if regions.length(region.text).is_some() {
         return Err(region.wrong(format!("`{}` is registered already", region.text)));
     }
@@ -135,25 +170,31 @@ fn register(name: Piece<'_>, rest: Piece<'_>, regions: &mut Regions) -> Result<V
 fn memory(name: Piece<'_>, rest: Piece<'_>, regions: &Regions) -> Result<MemoryBytes, Problem> {
     let form = format!("`dut {} NAME[+OFFSET] BYTES`", name.text);
     let [place, content] = exactly(name, rest, &form)?;
+    let content = bytes(content)?;
+    if content.is_empty() {
+        return Err(rest.wrong("no bytes"));
+    }
+    let (region, offset) = self::place(place, content.len() as u64, regions)?;
+    Ok(MemoryBytes { region, offset, bytes: content })
+}
+
+/// `NAME[+OFFSET]`, where so many bytes of a registered region lie.
+pub(super) fn place(place: Piece<'_>, length: u64, regions: &Regions) -> Result<(String, u64), Problem> {
     let (region, offset) = match place.split_at_char('+') {
         Some((region, offset)) => (region, number(offset, "the offset", 0..MAX_REGION)?),
         None => (place, 0),
     };
-    let Some(length) = regions.length(region.text) else {
+    let Some(size) = regions.length(region.text) else {
         return Err(region
             .wrong(format!("no region is called `{}` here", region.text))
             .label("register it with `dut mr` in a step before this one"));
     };
-    let bytes = bytes(content)?;
-    if bytes.is_empty() {
-        return Err(content.wrong("no bytes"));
-    }
-    if offset + bytes.len() as u64 > length {
-        return Err(rest
+    if offset + length > size {
+        return Err(place
             .wrong(format!("this goes past the end of `{}`", region.text))
-            .label(format!("it has {length} bytes")));
+            .label(format!("it has {size} bytes")));
     }
-    Ok(MemoryBytes { region: region.text.to_owned(), offset, bytes })
+    Ok((region.text.to_owned(), offset))
 }
 
 fn completions(name: Piece<'_>, rest: Piece<'_>) -> Result<Vec<CompletionPattern>, Problem> {
@@ -191,7 +232,7 @@ fn completions(name: Piece<'_>, rest: Piece<'_>) -> Result<Vec<CompletionPattern
 /// `recv`, `recv|recv_rdma_with_imm`, `recv:2`.
 fn completion_head(head: Piece<'_>) -> Result<CompletionPattern, Problem> {
     let (kinds, count) = match head.split_at_char(':') {
-        Some((kinds, count)) => (kinds, number(count, "the count of completions", 1..MAX_RECEIVES + 1)?),
+        Some((kinds, count)) => (kinds, number(count, "the count of completions", 1..MAX_REQUESTS + 1)?),
         None => (head, 1),
     };
     let opcodes = names(kinds, "kind of completion", KINDS)?;

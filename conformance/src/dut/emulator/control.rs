@@ -10,7 +10,14 @@ use rocespec_model::{Endpoint, MemoryHandle, QpHandle, VerbError};
 const MAX_BYTES: u64 = 1 << 20;
 
 /// Carries out one order.
-pub(super) fn carry_out(endpoint: &mut Endpoint, device: &Device, command: &Command) -> Result<Reply, Failure> {
+///
+/// `events` holds what the endpoint has reported since it was last asked.
+pub(super) fn carry_out(
+    endpoint: &mut Endpoint,
+    device: &Device,
+    events: &mut Vec<model::AsyncEvent>,
+    command: &Command,
+) -> Result<Reply, Failure> {
     match command {
         Command::Hello { version, .. } if *version != wire::VERSION => {
             Err(failure(ErrorCode::BadVersion, &format!("this is version {}", wire::VERSION)))
@@ -18,6 +25,7 @@ pub(super) fn carry_out(endpoint: &mut Endpoint, device: &Device, command: &Comm
         Command::Hello { .. } => Ok(Reply::Device(device.clone())),
         Command::Reset {} => {
             endpoint.reset();
+            events.clear();
             done()
         }
         Command::CreateQp { kind, capacity } => {
@@ -72,7 +80,10 @@ pub(super) fn carry_out(endpoint: &mut Endpoint, device: &Device, command: &Comm
             endpoint.post_receive(QpHandle(*qp), *wr_id, MemoryHandle(*mr), *offset, *length).map_err(refused)?;
             done()
         }
-        Command::PostSend { .. } => Err(refused(VerbError::Unsupported)),
+        Command::PostSend { qp, request } => {
+            endpoint.post_send(QpHandle(*qp), &to_request(request)).map_err(refused)?;
+            done()
+        }
         Command::Poll { qp, max } => {
             let completions = endpoint.poll(QpHandle(*qp), *max as usize);
             Ok(Reply::Completions(completions.iter().map(completion).collect()))
@@ -80,7 +91,7 @@ pub(super) fn carry_out(endpoint: &mut Endpoint, device: &Device, command: &Comm
         Command::Counters {} => {
             Ok(Reply::Counters(endpoint.counters().map(|(name, count)| (name.to_owned(), count)).collect()))
         }
-        Command::Events {} => Ok(Reply::Events(Vec::new())),
+        Command::Events {} => Ok(Reply::Events(events.drain(..).map(event).collect())),
         Command::Shutdown {} => done(),
     }
 }
@@ -101,6 +112,52 @@ fn refused(error: VerbError) -> Failure {
         _ => ErrorCode::Refused,
     };
     failure(code, &error.to_string())
+}
+
+fn event(event: model::AsyncEvent) -> wire::AsyncEvent {
+    wire::AsyncEvent { event: event.kind.name().to_owned(), qp: event.qp.map(|qp| qp.0) }
+}
+
+fn to_request(request: &wire::SendRequest) -> model::SendRequest {
+    use model::SendOperation as To;
+    use wire::Opcode as From;
+    let r = request;
+    let operation = match r.opcode {
+        From::Send => To::Send,
+        From::SendWithImmediate => To::SendWithImmediate,
+        From::SendWithInvalidate => To::SendWithInvalidate,
+        From::RdmaWrite => To::RdmaWrite,
+        From::RdmaWriteWithImmediate => To::RdmaWriteWithImmediate,
+        From::RdmaRead => To::RdmaRead,
+        From::CompareSwap => To::CompareSwap,
+        From::FetchAdd => To::FetchAdd,
+        From::AtomicWrite => To::AtomicWrite,
+        From::Flush => To::Flush,
+    };
+    let has = |flag| r.flags.contains(&flag);
+    let flags = model::SendFlags {
+        signaled: has(wire::SendFlag::Signaled),
+        solicited: has(wire::SendFlag::Solicited),
+        fence: has(wire::SendFlag::Fence),
+        inline: has(wire::SendFlag::Inline),
+    };
+    // A FLUSH says in one word what is to be flushed and how far.
+    let immediate = match operation {
+        To::Flush => r.immediate.max(1) & 0xf | u32::from(r.compare_add != 0) << 4,
+        _ => r.immediate,
+    };
+    model::SendRequest {
+        flags,
+        mr: MemoryHandle(r.mr),
+        offset: r.offset,
+        length: r.length,
+        remote_va: r.remote_va,
+        rkey: rocespec_codec::RKey::new(r.rkey),
+        immediate,
+        compare_add: r.compare_add,
+        swap: r.swap,
+        ..model::SendRequest::new(r.wr_id, operation)
+    }
 }
 
 fn completion(done: &model::Completion) -> wire::Completion {

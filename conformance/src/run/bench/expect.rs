@@ -6,22 +6,37 @@ use rocespec_codec::notation::{Pattern, parse_pattern};
 use rocespec_codec::{Frame, NakCode, Opcode, Psn, Roce, Syndrome, SyndromeClass, decode};
 
 use super::{Arrival, Bench, LINE_BUFFER, Stop, duration};
-use crate::scenario::Alternative;
+use crate::scenario::{Alternative, When};
 
 /// How often one step lets the device put a request off.
 const MOST_RETRIES: usize = 7;
 
 impl Bench<'_> {
     /// The next packet must be one of these.
-    pub(super) fn expect(&mut self, any_of: &[Alternative], within: Option<Duration>, line: u32) -> Result<(), Stop> {
+    pub(super) fn expect(&mut self, any_of: &[Alternative], when: When, line: u32) -> Result<(), Stop> {
         let timing = self.dut.profile().timing;
-        let limit = within.map_or(timing.response, |within| within + timing.slack);
-        let mut deadline = self.dut.now() + limit;
+        let after = when.after.map(|after| after.saturating_sub(timing.slack));
+        let limit = match when.within {
+            Some(within) => within + timing.slack,
+            None => when.after.unwrap_or_default() + timing.response,
+        };
+        let start = if when.after.is_some() { self.last_step } else { self.dut.now() };
+        let mut deadline = start + limit;
         let mut retries = 0;
         loop {
             if let Some(arrival) = self.inbox.pop_front() {
                 match self.compare(&arrival, any_of, line)? {
-                    Compared::Taken => return Ok(()),
+                    Compared::Taken => {
+                        let waited = arrival.time - self.last_step;
+                        if after.is_some_and(|after| waited < after) {
+                            let expected =
+                                format!("{} after {}", wanted(any_of), duration(when.after.unwrap_or_default()));
+                            let seen = format!("it after {}", duration(waited));
+                            return Err(self.found(line, Some(&arrival), expected, seen, "too early"));
+                        }
+                        self.last_step = arrival.time;
+                        return Ok(());
+                    }
                     Compared::Skipped => continue,
                     Compared::Wrong(..) if retries < MOST_RETRIES && self.try_later(&arrival)? => {
                         retries += 1;
@@ -90,18 +105,24 @@ impl Bench<'_> {
         // A duplicate is acknowledged with any PSN from its own to the last completed one.
         let answer = format!("ACK psn={psn}..{completed} msn={}", self.msn);
         let packet = Some(crate::scenario::PacketText { text: answer, column: 1 });
-        self.expect(&[Alternative { packet, loose: false, line }], None, line)
+        self.expect(&[Alternative { packet, loose: false, line }], When::default(), line)
     }
 
-    /// What the script did not ask for: further acknowledgements are free, anything else is not.
+    /// What the script did not ask for: further acknowledgements are free, and so are requests that are sent again;
+    /// anything else is not.
     pub(super) fn leftovers(&mut self) -> Result<(), Stop> {
         self.wait(self.dut.profile().timing.settle)?;
         while let Some(arrival) = self.inbox.pop_front() {
-            let (free, seen) = with_packet(&arrival, |packet| (is_ack(packet), self.show(packet)));
-            if !free {
+            let seen = with_packet(&arrival, |packet| self.show(packet));
+            let expected = "nothing further".to_owned();
+            if with_packet(&arrival, is_request) {
+                if with_packet(&arrival, |packet| packet.bth.psn.since(self.requested) >= 0) {
+                    // The script goes no further than this.
+                    let _ = self.found(None, Some(&arrival), expected, seen, "");
+                }
+            } else if !with_packet(&arrival, is_ack) {
                 let rule = "rc.responder.unexpected-response";
                 let why = "a response answers an outstanding request";
-                let expected = "nothing further".to_owned();
                 let level = rocespec_reports::outcome::Level::Must;
                 self.breach(super::Breach { rule, level, expected, seen, why }, arrival.time, arrival.number);
             }
@@ -174,6 +195,10 @@ fn asks_for(arrival: &Arrival, psn: Psn) -> bool {
 
 fn is_ack(packet: &Roce<'_>) -> bool {
     packet.bth.opcode == Opcode::RC_ACKNOWLEDGE && matches!(packet.ext.aeth.syndrome.class(), SyndromeClass::Ack(_))
+}
+
+fn is_request(packet: &Roce<'_>) -> bool {
+    packet.bth.opcode.info().is_some_and(|info| !info.is_response())
 }
 
 fn with_packet<T>(arrival: &Arrival, look: impl FnOnce(&Roce<'_>) -> T) -> T {

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use rocespec_control::{Access, Command, Completion, QpState, Reply};
+use rocespec_control::{Access, Command, Completion, QpAttributes, QpState, Reply};
 
 use super::{Bench, Stop};
 use crate::run::connection::unexpected;
@@ -25,6 +25,9 @@ impl Bench<'_> {
             Verb::CheckMemory(place) => self.check_memory(place, step.line),
             Verb::CheckCompletions(patterns) => self.check_completions(patterns, step.line),
             Verb::CheckState(state) => self.check_state(*state, step.line),
+            Verb::Modify(state) => self.modify(*state),
+            Verb::CheckEvent(name) => self.check_event(name, step.line),
+            Verb::Post(post) => self.post_sends(post, step.line),
         }
     }
 
@@ -32,8 +35,8 @@ impl Bench<'_> {
         let stride = u64::from(length.max(1));
         let region = self.connection.register(self.dut, None, stride * u64::from(count), &[Access::LocalWrite])?;
         for index in 0..u64::from(count) {
-            let wr_id = self.connection.received;
-            self.connection.received += 1;
+            let wr_id = self.connection.posted;
+            self.connection.posted += 1;
             let qp = self.connection.qp;
             let offset = index * stride;
             self.dut.control(&Command::PostReceive { qp, wr_id, mr: region.mr, offset, length })?;
@@ -41,20 +44,21 @@ impl Bench<'_> {
         Ok(())
     }
 
-    fn place(&self, place: &MemoryBytes, line: u32) -> Result<u32, Stop> {
-        let region = self.connection.region(&place.region);
-        region.map(|region| region.mr).ok_or_else(|| self.cannot(&format!("line {line}: no region {:?}", place.region)))
+    /// Handle of the region of that name.
+    pub(super) fn region(&self, name: &str, line: u32) -> Result<u32, Stop> {
+        let region = self.connection.region(name).map(|region| region.mr);
+        region.ok_or_else(|| self.cannot(&format!("line {line}: no region {name:?}")))
     }
 
     fn write_memory(&mut self, place: &MemoryBytes, line: u32) -> Result<(), Stop> {
-        let mr = self.place(place, line)?;
+        let mr = self.region(&place.region, line)?;
         self.dut.control(&Command::WriteMemory { mr, offset: place.offset, data: hex(&place.bytes) })?;
         Ok(())
     }
 
     fn check_memory(&mut self, place: &MemoryBytes, line: u32) -> Result<(), Stop> {
         let command = Command::ReadMemory {
-            mr: self.place(place, line)?,
+            mr: self.region(&place.region, line)?,
             offset: place.offset,
             length: place.bytes.len() as u64,
         };
@@ -83,6 +87,25 @@ impl Bench<'_> {
         let (expected, found) =
             (format!("queue pair in {}", name(Some(state))), format!("queue pair in {}", name(found)));
         Err(self.found(line, None, expected, found, ""))
+    }
+
+    fn modify(&mut self, state: QpState) -> Result<(), Stop> {
+        let attributes = QpAttributes { state: Some(state), ..QpAttributes::default() };
+        self.dut.control(&Command::ModifyQp { qp: self.connection.qp, attributes })?;
+        Ok(())
+    }
+
+    /// What else the device reports is free: ports come up, connections are established.
+    fn check_event(&mut self, name: &str, line: u32) -> Result<(), Stop> {
+        let qp = Some(self.connection.qp);
+        let seen = self.ask(&Command::Events {}, |reply| match reply {
+            Reply::Events(events) => Some((events.iter().any(|event| event.qp == qp && event.event == name), ())),
+            _ => None,
+        })?;
+        match seen {
+            Ok(()) => Ok(()),
+            Err(()) => Err(self.found(line, None, format!("event {name}"), "no such event".to_owned(), "")),
+        }
     }
 
     /// Asks until the answer is right or the device has had its time. `Err` inside holds the last wrong answer.
@@ -167,7 +190,7 @@ fn list(items: impl Iterator<Item = String>) -> String {
     if items.is_empty() { "no completion".to_owned() } else { items.join(", ") }
 }
 
-fn hex(bytes: &[u8]) -> String {
+pub(super) fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::with_capacity(bytes.len() * 2), |mut text, byte| {
         let _ = write!(text, "{byte:02x}");
         text

@@ -87,6 +87,23 @@ fn orders_that_are_none() {
 }
 
 #[test]
+fn requests_that_are_none() {
+    insta::assert_snapshot!(script(
+        "dut send\ndut send sixty\ndut send 64B fense\ndut send 64B va=tester\ndut send 64B imm=1 inv=2\n\
+         dut send 64B fence fence\ndut send 65 x 64B\ndut send mr+0x40 64\ndut rdma_read 64B\n\
+         dut rdma_write 64B va=there\ndut comp_swap swap=1\ndut atomic_write 4B\ndut flush 64 everywhere\n\
+         dut modify\ndut event sq_draind\ndut mr tester 64 none\n"
+    ));
+}
+
+#[test]
+fn windows_of_time_that_are_none() {
+    insta::assert_snapshot!(script(
+        "< ACK after\n< ACK after 5ms within 5ms\n< ACK after 1ms after 2ms\n< ACK within 1ms please\n"
+    ));
+}
+
+#[test]
 fn completions_that_are_none() {
     insta::assert_snapshot!(script(
         "dut completions\ndut completions reef\ndut completions recv:0\ndut completions recv(len)\n\

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use rocespec_control::{Access, QpState};
+use rocespec_control::{Access, Opcode, QpState, SendFlag};
 use rocespec_reports::outcome::Level;
 
 use crate::scenario::{
-    Action, Axis, CompletionPattern, MemoryBytes, Network, Scenario, Verb, load, load_folder, parse,
+    Action, Axis, CompletionPattern, Local, MemoryBytes, Network, Post, Scenario, TesterMemory, Verb, When, load,
+    load_folder, parse,
 };
 
 pub(super) const HEADER: &str =
@@ -36,7 +37,7 @@ fn a_whole_file_reads() {
         "title = 'T'\nabout = '''\nlong\n  prose\n'''\nrules = ['rc.responder.send', 'rc.responder.msn']\nlevel = 'should'\n\
          needs = ['rc', 'atomic']\nvary = { ip = ['v6', 'v4'], start_psn = [0, 0xfffffe, 7] }\n\
          script = '''\n> SEND_ONLY psn=0\n< ACK\n'''\n\
-         [setup]\nstart_psn = 5\nip = 'v6'\nmtu = 256\naccess = ['remote_read']\nmin_rnr_timer = 14\nmax_dest_rd_atomic = 1\n",
+         [setup]\nstart_psn = 5\nip = 'v6'\nmtu = 256\naccess = ['remote_read']\nmin_rnr_timer = 14\nmax_dest_rd_atomic = 1\ntimeout = 8\nretry_count = 2\nrnr_retry = 3\nmax_rd_atomic = 5\n",
     );
     assert_eq!((scenario.id.as_str(), scenario.file.as_str(), scenario.title.as_str()), ("a", "a.toml", "T"));
     assert_eq!(scenario.about, "long prose");
@@ -46,6 +47,8 @@ fn a_whole_file_reads() {
     assert_eq!((scenario.setup.start_psn, scenario.setup.ip, scenario.setup.mtu), (5, Network::V6, 256));
     assert_eq!(scenario.setup.access, [Access::RemoteRead]);
     assert_eq!((scenario.setup.min_rnr_timer, scenario.setup.max_dest_rd_atomic), (14, 1));
+    let setup = &scenario.setup;
+    assert_eq!((setup.timeout, setup.retry_count, setup.rnr_retry, setup.max_rd_atomic), (8, 2, 3, 5));
     assert_eq!(scenario.vary[0], (Axis::Ip, vec!["v6".to_owned(), "v4".to_owned()]));
     assert_eq!(scenario.vary[1].1, ["0x000000", "0xfffffe", "0x000007"]);
     assert_eq!(scenario.script, "> SEND_ONLY psn=0\n< ACK\n");
@@ -88,11 +91,11 @@ fn every_kind_of_step_reads() {
     assert_eq!(steps[0].text, "> SEND_ONLY psn=0 ack 64B".replace("> ", ">    "));
     let Action::Send(packet) = &steps[0].action else { panic!() };
     assert_eq!((packet.text.as_str(), packet.column), ("SEND_ONLY psn=0 ack 64B", 6));
-    let Action::Expect { any_of, within } = &steps[1].action else { panic!() };
-    assert_eq!(*within, Some(Duration::from_millis(100)));
+    let Action::Expect { any_of, when } = &steps[1].action else { panic!() };
+    assert_eq!(*when, When { after: None, within: Some(Duration::from_millis(100)) });
     assert_eq!(any_of[0].packet.as_ref().unwrap().text, "ACK psn=0 msn=1");
-    let Action::Expect { any_of, within } = &steps[2].action else { panic!() };
-    assert_eq!(*within, Some(Duration::from_secs(1)));
+    let Action::Expect { any_of, when } = &steps[2].action else { panic!() };
+    assert_eq!(when.within, Some(Duration::from_secs(1)));
     let shown: Vec<_> = any_of
         .iter()
         .map(|one| (one.packet.as_ref().map(|packet| packet.text.as_str()), one.loose, one.line))
@@ -135,6 +138,71 @@ fn every_verb_reads() {
     ];
     let line = "dut completions recv recv:2 recv_rdma_with_imm(len=64 imm=0xcafebabe) recv:3( status=wr_flush_err|loc_len_err )";
     assert_eq!(verb(line), Verb::CheckCompletions(patterns));
+}
+
+#[test]
+fn a_window_of_time_has_two_ends_in_any_order() {
+    let window = |text: &str| match actions(&format!("< SEND_ONLY psn=0 {text}\n")).swap_remove(0) {
+        Action::Expect { when, .. } => (when.after.map(|t| t.as_millis()), when.within.map(|t| t.as_millis())),
+        _ => panic!("{text}"),
+    };
+    assert_eq!(window("after 67ms within 268ms"), (Some(67), Some(268)));
+    assert_eq!(window("within 268ms after 67ms"), (Some(67), Some(268)));
+    assert_eq!(window("after 67ms"), (Some(67), None));
+    assert_eq!(window(""), (None, None));
+}
+
+#[test]
+fn every_request_of_the_devices_own_software_reads() {
+    let post = |line: &str| match verb(line) {
+        Verb::Post(post) => post,
+        _ => panic!("{line}"),
+    };
+    let plain = |opcode, local| Post {
+        count: 1,
+        opcode,
+        local,
+        flags: vec![SendFlag::Signaled],
+        remote_va: TesterMemory::VA,
+        rkey: TesterMemory::RKEY,
+        immediate: 0,
+        compare_add: 0,
+        swap: 0,
+    };
+    let mr = |offset, length| Local::Region { name: "mr".to_owned(), offset, length };
+    assert_eq!(post("dut send 3B"), plain(Opcode::Send, Local::Bytes(vec![0, 1, 2])));
+    assert_eq!(post("dut send 0B"), plain(Opcode::Send, Local::Bytes(vec![])));
+    let four = Post {
+        count: 4,
+        flags: vec![SendFlag::Fence, SendFlag::Solicited, SendFlag::Inline],
+        ..plain(Opcode::Send, mr(64, 300))
+    };
+    assert_eq!(post("dut send 4 x mr+0x40 300 fence unsignaled solicited inline"), four);
+    let with_immediate = Post { immediate: 0xcafe, ..plain(Opcode::SendWithImmediate, Local::Nameless(64)) };
+    assert_eq!(post("dut send 64 imm=0xcafe"), with_immediate);
+    let invalidating =
+        Post { immediate: TesterMemory::RKEY + 1, ..plain(Opcode::SendWithInvalidate, Local::Nameless(0)) };
+    assert_eq!(post("dut send 0 inv=tester+1"), invalidating);
+    let elsewhere =
+        Post { remote_va: TesterMemory::VA + 64, rkey: 0x77, ..plain(Opcode::RdmaWrite, Local::Bytes(vec![0xaa; 2])) };
+    assert_eq!(post("dut rdma_write 2B=aa va=tester+0x40 rkey=0x77"), elsewhere);
+    let with_immediate = Post { immediate: 7, ..plain(Opcode::RdmaWriteWithImmediate, Local::Nameless(9)) };
+    assert_eq!(post("dut rdma_write 9 imm=7"), with_immediate);
+    assert_eq!(post("dut rdma_read mr 4096"), plain(Opcode::RdmaRead, mr(0, 4096)));
+    let swapping = Post { compare_add: 1, swap: 0xffff_ffff_ffff, ..plain(Opcode::CompareSwap, mr(8, 8)) };
+    assert_eq!(post("dut comp_swap mr+8 compare=1 swap=0xffffffffffff"), swapping);
+    assert_eq!(post("dut fetch_add add=5"), Post { compare_add: 5, ..plain(Opcode::FetchAdd, Local::Nameless(8)) });
+    assert_eq!(post("dut atomic_write 8B"), plain(Opcode::AtomicWrite, Local::Bytes((0..8).collect())));
+    let flushing = Post { immediate: 3, compare_add: 1, ..plain(Opcode::Flush, Local::Nameless(64)) };
+    assert_eq!(post("dut flush 64 global persistent whole"), flushing);
+    assert_eq!(verb("dut modify sqd"), Verb::Modify(QpState::Sqd));
+    assert_eq!(verb("dut event sq_drained"), Verb::CheckEvent("sq_drained".to_owned()));
+}
+
+#[test]
+fn the_memory_of_the_tester_can_be_named_in_packets() {
+    let script = "dut rdma_read 64 va=tester+8\n< RDMA_READ_REQUEST psn=0 va=tester+8 rkey=tester len=64\n";
+    assert_eq!(actions(script).len(), 2);
 }
 
 #[test]
