@@ -299,8 +299,9 @@ impl<'a> Net<'a> {
         Ok((ip, claimed))
     }
 
+    /// The header as it stands on the wire, in one part or, with IPv4 options, in two.
     #[inline]
-    pub(crate) fn write(&self, mut put: impl FnMut(&[u8])) {
+    pub fn write(&self, mut put: impl FnMut(&[u8])) {
         match self {
             Net::V4(ip) => {
                 put(&ip.fixed());

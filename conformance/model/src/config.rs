@@ -4,7 +4,7 @@ use alloc::vec::Vec;
 use core::net::Ipv6Addr;
 use core::time::Duration;
 
-use rocespec_codec::{MacAddr, Net, PKey, Qpn};
+use rocespec_codec::{MacAddr, Mtu, Net, PKey, Qpn};
 
 use crate::congestion::CongestionConfig;
 use crate::defect::Defects;
@@ -22,6 +22,8 @@ pub struct Config {
     pub first_qpn: Qpn,
     /// Operations beyond those that every endpoint serves.
     pub capabilities: Capabilities,
+    /// MTU of the port: the longest datagram. Connections have a path MTU of their own.
+    pub port_mtu: Mtu,
     /// What the standard leaves free.
     pub policy: Policy,
     /// Deviations, none by default.
@@ -45,6 +47,7 @@ impl Default for Config {
             gids: Vec::new(),
             first_qpn: Qpn::new(0x11),
             capabilities: Capabilities::default(),
+            port_mtu: Mtu::B4096,
             policy: Policy::default(),
             defects: Defects::NONE,
             response_delay: Duration::from_micros(1),
@@ -78,6 +81,14 @@ pub struct GidEntry {
     pub gid: Ipv6Addr,
     /// Which protocol it stands for (CA17-40).
     pub kind: GidKind,
+}
+
+impl GidEntry {
+    /// True when packets from here can go to `remote`: both are IPv4 addresses or neither is.
+    pub(crate) fn reaches(&self, remote: Ipv6Addr) -> bool {
+        let same_version = self.gid.to_ipv4_mapped().is_some() == remote.to_ipv4_mapped().is_some();
+        self.kind == GidKind::RoceV1 || same_version
+    }
 }
 
 /// Which RoCE a GID stands for.

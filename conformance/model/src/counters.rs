@@ -46,6 +46,9 @@ counters! {
     DropBehindNak "drop_behind_nak",
     DropDuplicate "drop_duplicate",
     DropBusy "drop_busy",
+    DropMessage "drop_message",
+    DropNotReady "drop_not_ready",
+    QkeyViolations "qkey_violations",
 }
 
 /// All counters.

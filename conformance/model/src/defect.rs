@@ -242,6 +242,46 @@ defects! {
         "Does not complete posted receives when the queue pair goes to error.";
     IgnoresLocalFault "ignores-local-fault" "rc.responder.local-fault"
         "Acknowledges data that it could not place in the receive buffer.";
+    UcAcknowledges "uc-acknowledges" "uc.responder.silent"
+        "Acknowledges UC requests that ask for it.";
+    UcNaksGap "uc-naks-gap" "uc.responder.silent"
+        "Answers a gap between UC packets with a NAK.";
+    UcAnswersNotReady "uc-answers-not-ready" "uc.responder.not-ready"
+        "Answers a UC request with an RNR NAK when no receive is posted.";
+    UcDeliversBrokenMessage "uc-delivers-broken-message" "uc.responder.gap"
+        "Delivers a UC message of which a packet is missing.";
+    UcDoesNotResync "uc-does-not-resync" "uc.responder.resync"
+        "Drops everything behind a gap between UC packets.";
+    UcLosesReceive "uc-loses-receive" "uc.responder.broken-receive"
+        "Loses the receive that a broken UC message had taken.";
+    UcStopsOnAccessError "uc-stops-on-access-error" "uc.responder.access"
+        "Goes to ERROR when a UC request has no right to the memory it names.";
+    UdIgnoresQkey "ud-ignores-qkey" "ud.responder.qkey"
+        "Accepts datagrams whatever their Q_Key.";
+    UdWithoutGrhArea "ud-without-grh-area" "ud.responder.payload-offset"
+        "Places the payload of a datagram at the beginning of the buffer.";
+    UdPlacesIpHeaderFirst "ud-places-ip-header-first" "ud.responder.v4-header"
+        "Places the IPv4 header of a datagram at the beginning of the buffer.";
+    UdCountsWithoutGrhArea "ud-counts-without-grh-area" "ud.responder.byte-count"
+        "Leaves the GRH area out of the bytes that it reports as received.";
+    UdHidesSource "ud-hides-source" "ud.responder.source-qp"
+        "Reports 0 as the queue pair that a datagram came from.";
+    UdOverrunsBuffer "ud-overruns-buffer" "ud.responder.buffer"
+        "Writes a datagram over the end of a receive that is too small for it.";
+    UdKeepsToOneSource "ud-keeps-to-one-source" "ud.responder.any-source"
+        "Accepts datagrams only from the queue pair that sent the first one.";
+    UdTakesOneVersion "ud-takes-one-version" "ud.responder.both-versions"
+        "Accepts datagrams only to the first entry of the GID table, and so of one RoCE version.";
+    UdChecksPsn "ud-checks-psn" "ud.responder.any-psn"
+        "Drops datagrams whose PSN does not follow the one before.";
+    UdAcknowledges "ud-acknowledges" "ud.responder.silent"
+        "Acknowledges datagrams.";
+    UdNaksGap "ud-naks-gap" "ud.responder.silent"
+        "Answers a datagram whose PSN does not follow the one before with a NAK.";
+    UdIgnoresMulticast "ud-ignores-multicast" "ud.responder.multicast"
+        "Drops multicast datagrams.";
+    UdDeliversMulticastOnce "ud-delivers-multicast-once" "ud.responder.multicast"
+        "Delivers a multicast datagram to one member of the group.";
     IgnoresStartPsn "ignores-start-psn" "rc.requester.start-psn"
         "Begins with PSN 0 whatever was agreed.";
     SendsShortPackets "sends-short-packets" "rc.requester.segmentation"
@@ -318,6 +358,18 @@ defects! {
         "Goes on with the next request after one has failed.";
     ForgetsToFlush "forgets-to-flush" "rc.requester.flush"
         "Does not complete the requests behind one that failed.";
+    UcSendsRcOpcodes "uc-sends-rc-opcodes" "uc.requester.opcodes"
+        "Sends UC requests with the opcodes of RC.";
+    UcWaitsForAck "uc-waits-for-ack" "uc.requester.completion"
+        "Waits for an acknowledgement before it completes an unreliable request.";
+    UcFailsOnLocalError "uc-fails-on-local-error" "uc.requester.local-error"
+        "Goes to ERROR, not to SQE, when an unreliable request cannot be sent.";
+    UdSendsOwnQkey "ud-sends-own-qkey" "ud.requester.qkey"
+        "Sends every datagram with its own Q_Key.";
+    UdSendsPrivilegedQkey "ud-sends-privileged-qkey" "ud.requester.privileged-qkey"
+        "Sends a Q_Key with bit 31 set as it stands in the request.";
+    UdSendsForeignSource "ud-sends-foreign-source" "ud.requester.source-qp"
+        "Names the receiver as the sender of a datagram.";
     SendsCnpWithoutMark "sends-cnp-without-mark" "congestion.notification_point.only-ce"
         "Answers packets that met no congestion with CNPs.";
     NeverSendsCnp "never-sends-cnp" "congestion.notification_point.cnp-on-ce"

@@ -13,6 +13,7 @@ use rocespec_codec::{
 use crate::config::{Config, GidKind};
 use crate::defect::Defect;
 use crate::memory::Memory;
+use crate::multicast;
 use crate::packet::Packet;
 use crate::qp::Qp;
 use crate::route::Route;
@@ -67,7 +68,8 @@ fn link(config: &Config, neighbours: &BTreeMap<Ipv6Addr, MacAddr>, route: &Route
         Some(link) => (link.src, link.tags.clone()),
         None => Default::default(),
     };
-    let dst = neighbours.get(&route.remote_gid).copied().unwrap_or(learned);
+    let dst =
+        multicast::mac(route.remote_gid).or_else(|| neighbours.get(&route.remote_gid).copied()).unwrap_or(learned);
     if let Some(tag) = tags.first_mut() {
         tag.tci = tag.tci & 0x1fff | u16::from(route.service_level) << 13;
     }
@@ -156,22 +158,19 @@ fn transport(config: &Config, qp: &Qp, route: &Route, packet: &Packet) -> Bth {
         becn: packet.becn,
         dest_qp: if is_response && defects.has(Defect::AckToOwnQp) { qp.qpn } else { route.dest_qpn },
         psn: packet.psn,
-        ..Bth::new(on_the_wire(qp.kind, packet.opcode))
+        ..Bth::new(on_the_wire(config, qp.kind, packet.opcode))
     }
 }
 
 /// The transport itself speaks RC; other services have the same operations in a class of their own.
-fn on_the_wire(kind: QpKind, opcode: Opcode) -> Opcode {
-    match kind {
-        QpKind::XrcInitiator | QpKind::XrcTarget if opcode.transport() == Transport::Rc => {
-            Opcode(XRC_CLASS | opcode.operation())
-        }
-        _ => opcode,
-    }
+///
+/// rule: uc.requester.opcodes, ud.requester.opcodes
+fn on_the_wire(config: &Config, kind: QpKind, opcode: Opcode) -> Opcode {
+    let own = kind.opcode(opcode.operation());
+    let is_foreign = opcode.transport() != Transport::Rc || own.info().is_none();
+    // Answers that only a defect gives have no opcode of their own.
+    if is_foreign || kind == QpKind::Uc && config.defects.has(Defect::UcSendsRcOpcodes) { opcode } else { own }
 }
-
-/// First opcode of XRC: its low five bits are those of RC.
-const XRC_CLASS: u8 = 0xa0;
 
 /// What defects do to a frame that is otherwise ready.
 fn spoil(config: &Config, frame: &mut Roce<'_>) {

@@ -12,8 +12,9 @@ use crate::context::Context;
 use crate::counters::{Counter, Counters};
 use crate::defect::Defect;
 use crate::egress;
-use crate::ingress;
+use crate::ingress::{self, Recipients};
 use crate::memory::Memory;
+use crate::multicast::Groups;
 use crate::port::Port;
 use crate::qp::Qp;
 use crate::qps::Qps;
@@ -54,6 +55,7 @@ pub struct Endpoint {
     pub(crate) neighbours: BTreeMap<Ipv6Addr, MacAddr>,
     pub(crate) memory: Memory,
     pub(crate) qps: Qps,
+    pub(crate) groups: Groups,
     pub(crate) events: VecDeque<AsyncEvent>,
     pub(crate) counters: Counters,
     /// The latest time that a caller named.
@@ -73,6 +75,7 @@ impl Endpoint {
             neighbours: BTreeMap::new(),
             memory: Memory::default(),
             qps: Qps::default(),
+            groups: Groups::default(),
             events: VecDeque::new(),
             counters: Counters::new(),
             now: Time::ZERO,
@@ -109,8 +112,13 @@ impl Endpoint {
             return;
         }
         let mut room = Vec::new();
-        match ingress::admit(&self.config, &self.qps, frame, &mut room) {
-            Ok((handle, packet)) => self.receive(handle, &packet),
+        match ingress::admit(&self.config, &self.qps, &self.groups, frame, &mut room) {
+            Ok((Recipients::One(handle), packet)) => self.receive(handle, &packet),
+            Ok((Recipients::Members(members), packet)) => {
+                for handle in members {
+                    self.receive(handle, &packet);
+                }
+            }
             Err(reason) => self.refuse(reason, frame),
         }
     }

@@ -3,31 +3,47 @@
 use alloc::vec::Vec;
 
 use rocespec_codec::{
-    Bth, ETHERTYPE_MAC_CONTROL, ErrorKind, Frame, Header, Ipv4, Layer, MacControl, Net, Opcode, Qpn, Roce, Tag,
-    Transport, decode, icrc,
+    Bth, ETHERTYPE_MAC_CONTROL, ErrorKind, Frame, Ipv4, Layer, MacControl, Net, Opcode, Qpn, Roce, Tag, Transport,
+    decode, icrc,
 };
 
-use crate::config::{Config, GidKind};
+use crate::config::{Config, GidEntry, GidKind};
 use crate::counters::Counter;
 use crate::defect::Defect;
+use crate::multicast::{self, Groups};
 use crate::qp::Qp;
 use crate::qps::Qps;
-use crate::verbs::{QpHandle, QpState};
+use crate::verbs::{QpHandle, QpKind, QpState};
 
-/// The queue pair that a frame is for, and the packet in it; or why it is dropped.
+/// Whom a frame is for.
+#[derive(Debug)]
+pub(crate) enum Recipients {
+    /// A queue pair.
+    One(QpHandle),
+    /// Those of a multicast group that can take it.
+    Members(Vec<QpHandle>),
+}
+
+/// Whom a frame is for, and the packet in it; or why it is dropped.
 ///
 /// `room` is where a repaired copy of the frame goes, when a defect asks for one.
 pub(crate) fn admit<'f>(
     config: &Config,
     qps: &Qps,
+    groups: &Groups,
     frame: &'f [u8],
     room: &'f mut Vec<u8>,
-) -> Result<(QpHandle, Roce<'f>), Counter> {
+) -> Result<(Recipients, Roce<'f>), Counter> {
     let mut packet = take_apart(config, frame, room)?;
     check_network(config, &packet)?;
-    let qp = find_qp(config, qps, &packet)?;
-    check_addresses(config, qp, &packet)?;
-    check_transport(config, qp, &packet)?;
+    let (recipients, kind) = if packet.bth.dest_qp == Qpn::MULTICAST {
+        (Recipients::Members(members(config, qps, groups, &packet)?), QpKind::Ud)
+    } else {
+        let qp = find_qp(config, qps, &packet)?;
+        check_addresses(config, qp, &packet)?;
+        check_transport(config, qp, &packet)?;
+        (Recipients::One(qp.handle), qp.kind)
+    };
     // rule: icrc.responder.drop-bad, icrc.responder.masked, icrc.responder.covered
     let is_cnp = packet.bth.opcode.transport() == Transport::Cnp;
     // rule: congestion.reaction_point.only-valid
@@ -37,17 +53,17 @@ pub(crate) fn admit<'f>(
         return Err(Counter::DropIcrc);
     }
     if is_cnp {
-        return Ok((qp.handle, packet));
+        return Ok((recipients, packet));
     }
     if config.defects.has(Defect::IgnoresTransportClass) {
-        packet.bth.opcode = Opcode(packet.bth.opcode.operation());
+        packet.bth.opcode = kind.opcode(packet.bth.opcode.operation());
     }
     // rule: frame.responder.trailer
     if config.defects.has(Defect::CountsTrailerAsPayload) && packet.payload.is_empty() {
         packet.payload = packet.trailer;
         packet.bth.pad_count = packet.trailer.len().wrapping_neg() as u8 & 3;
     }
-    Ok((qp.handle, packet))
+    Ok((recipients, packet))
 }
 
 /// The MAC control frame that a frame is, if it is one.
@@ -75,7 +91,8 @@ fn take_apart<'f>(config: &Config, frame: &'f [u8], room: &'f mut Vec<u8>) -> Re
         decoded => decoded.map_err(|_| Counter::DropMalformed)?,
     };
     let Frame::Roce(packet) = decoded else { return Err(Counter::DropNotRoce) };
-    if packet.eth.dst != config.mac {
+    // rule: ud.responder.multicast
+    if packet.eth.dst != config.mac && multicast::mac(packet.net.dst_gid()) != Some(packet.eth.dst) {
         return Err(Counter::DropMac);
     }
     Ok(packet)
@@ -116,13 +133,39 @@ fn check_network(config: &Config, packet: &Roce<'_>) -> Result<(), Counter> {
 }
 
 fn find_qp<'q>(config: &Config, qps: &'q Qps, packet: &Roce<'_>) -> Result<&'q Qp, Counter> {
-    // rule: bth.responder.unknown-qp, bth.responder.multicast-qp, frame.responder.qp0
+    // Queue pair 0 is not there on RoCE. Queue pair 1, which connection management uses, is out of scope: this endpoint
+    // is told by its software whom it is connected with.
+    // rule: bth.responder.unknown-qp, frame.responder.qp0
     let wanted: Qpn = packet.bth.dest_qp;
     let fallback = || config.defects.has(Defect::AnswersUnknownQp).then(|| qps.first()).flatten();
     qps.numbered(wanted).or_else(fallback).ok_or(Counter::DropUnknownQp)
 }
 
+/// The members of the group that a multicast datagram is for.
+///
+/// rule: ud.responder.multicast, bth.responder.multicast-qp
+fn members(config: &Config, qps: &Qps, groups: &Groups, packet: &Roce<'_>) -> Result<Vec<QpHandle>, Counter> {
+    let group = packet.net.dst_gid();
+    let is_datagram = packet.bth.opcode.transport() == Transport::Ud;
+    if !is_datagram || !multicast::is_group(group) || config.defects.has(Defect::UdIgnoresMulticast) {
+        return Err(Counter::DropUnknownQp);
+    }
+    let attached = groups.members(group).filter_map(|handle| qps.get(handle));
+    let able = attached.filter(|qp| check_transport(config, qp, packet).is_ok()).map(|qp| qp.handle);
+    let all = if config.defects.has(Defect::UdDeliversMulticastOnce) { 1 } else { usize::MAX };
+    let members: Vec<_> = able.take(all).collect();
+    if members.is_empty() { Err(Counter::DropUnknownQp) } else { Ok(members) }
+}
+
+/// Datagrams may come from anywhere to any GID of the port; a connection has one of each.
 fn check_addresses(config: &Config, qp: &Qp, packet: &Roce<'_>) -> Result<(), Counter> {
+    if qp.kind == QpKind::Ud {
+        // rule: ud.responder.both-versions, ud.responder.any-source
+        let named = GidEntry { gid: packet.net.dst_gid(), kind: GidKind::of(&packet.net) };
+        let first_only = config.defects.has(Defect::UdTakesOneVersion);
+        let known = if first_only { config.gids.get(..1).unwrap_or_default() } else { &config.gids };
+        return if known.contains(&named) { Ok(()) } else { Err(Counter::DropDestination) };
+    }
     let local = config.gids.get(qp.gid_index()).ok_or(Counter::DropDestination)?;
     // rule: frame.responder.destination
     if packet.net.dst_gid() != local.gid && !config.defects.has(Defect::IgnoresDestination) {
@@ -146,9 +189,9 @@ fn check_transport(config: &Config, qp: &Qp, packet: &Roce<'_>) -> Result<(), Co
     let Bth { opcode, tver, pkey, migreq, resv6, resv7, .. } = packet.bth;
     // rule: bth.responder.transport-class
     match opcode.transport() {
-        Transport::Rc => {}
+        own if own == qp.kind.transport() => {}
         Transport::Cnp if opcode == Opcode::CNP => {}
-        _ if defects.has(Defect::IgnoresTransportClass) && !has_other_headers(opcode) => {}
+        _ if defects.has(Defect::IgnoresTransportClass) && reads_the_same(opcode, qp.kind) => {}
         _ => return Err(Counter::DropTransportClass),
     }
     // rule: bth.responder.qp-state, rc.responder.error-silence
@@ -173,10 +216,9 @@ fn check_transport(config: &Config, qp: &Qp, packet: &Roce<'_>) -> Result<(), Co
     if pkey.matches(qp.pkey()) || excused { Ok(()) } else { Err(Counter::DropPkey) }
 }
 
-/// True when the packet would read otherwise under the RC opcode of the same operation.
-fn has_other_headers(opcode: Opcode) -> bool {
-    let headers = |opcode: Opcode| -> &'static [Header] { opcode.info().map_or(&[], |info| info.headers) };
-    headers(opcode) != headers(Opcode(opcode.operation()))
+/// True when the packet has the headers that go with the queue pair's own opcode of the same operation.
+fn reads_the_same(opcode: Opcode, kind: QpKind) -> bool {
+    opcode.headers() == kind.opcode(opcode.operation()).headers()
 }
 
 fn icrc_is_right(config: &Config, packet: &Roce<'_>) -> bool {

@@ -38,6 +38,7 @@ mod egress;
 mod endpoint;
 mod ingress;
 mod memory;
+mod multicast;
 mod objects;
 mod packet;
 pub mod pause;
@@ -59,10 +60,11 @@ pub use defect::{Defect, Defects};
 pub use endpoint::{Endpoint, Input, Output};
 pub use pause::{ClassBy, LinkSpeed, PauseConfig, PauseMode};
 pub use policy::{
-    AckWhen, BehindRnr, CreditPolicy, CreditUse, DuplicateAck, ExcessReads, Policy, ReadRetry, ReservedSyndrome,
+    AckWhen, BehindRnr, CreditPolicy, CreditUse, DuplicateAck, ExcessReads, Interruption, LongDatagram, Policy,
+    ReadRetry, ReservedSyndrome,
 };
 pub use time::Time;
 pub use verbs::{
-    Access, AsyncEvent, Capacity, Completion, CompletionKind, EventKind, MAX_REGION, MemoryHandle, MemoryRegion,
-    QpAttributes, QpHandle, QpKind, QpState, SendFlags, SendOperation, SendRequest, Status, VerbError,
+    Access, AsyncEvent, Capacity, Completion, CompletionKind, Destination, EventKind, MAX_REGION, MemoryHandle,
+    MemoryRegion, QpAttributes, QpHandle, QpKind, QpState, SendFlags, SendOperation, SendRequest, Status, VerbError,
 };

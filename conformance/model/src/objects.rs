@@ -1,10 +1,13 @@
 //! The verbs: objects that the device's own software makes and uses.
 
 use alloc::vec::Vec;
+use core::net::Ipv6Addr;
 
 use rocespec_codec::Qpn;
 
+use crate::config::Config;
 use crate::endpoint::Endpoint;
+use crate::multicast;
 use crate::qp::{Qp, Receive};
 use crate::requester;
 use crate::transition;
@@ -20,16 +23,16 @@ impl Endpoint {
     /// Makes a queue pair with a completion queue of its own, in state RESET.
     ///
     /// # Errors
-    /// [`VerbError::Unsupported`] for UC and UD; [`VerbError::OutOfRange`] for queues of more than 16384 requests.
+    /// [`VerbError::Unsupported`] for XRC; [`VerbError::OutOfRange`] for queues of more than 16384 requests.
     pub fn create_qp(&mut self, kind: QpKind, capacity: Capacity) -> Result<(QpHandle, Qpn), VerbError> {
-        if !matches!(kind, QpKind::Rc) {
+        if matches!(kind, QpKind::XrcInitiator | QpKind::XrcTarget) {
             return Err(VerbError::Unsupported);
         }
         if capacity.max_recv_wr > MAX_QUEUE || capacity.max_send_wr > MAX_QUEUE {
             return Err(VerbError::OutOfRange("capacity"));
         }
-        let first = self.config.first_qpn;
-        Ok(self.qps.create(first, |handle, qpn| Qp::new(handle, qpn, kind, capacity)))
+        let Config { first_qpn, port_mtu, .. } = self.config;
+        Ok(self.qps.create(first_qpn, |handle, qpn| Qp::new(handle, qpn, kind, capacity, port_mtu)))
     }
 
     /// Moves a queue pair to a state and sets attributes on the way.
@@ -37,8 +40,8 @@ impl Endpoint {
     /// # Errors
     /// When there is no such move, or it lacks an attribute or has one too many. Nothing is changed then.
     pub fn modify_qp(&mut self, qp: QpHandle, attributes: &QpAttributes) -> Result<(), VerbError> {
-        let gids = &self.config.gids;
-        let to = transition::check(self.qps.get(qp).ok_or(VerbError::NoSuchObject)?.state, attributes, gids)?;
+        let known = self.qps.get(qp).ok_or(VerbError::NoSuchObject)?;
+        let to = transition::check(known.kind, known.state, attributes, &self.config.gids)?;
         self.with_qp(qp, |qp, cx| qp.modify(to, attributes, cx));
         Ok(())
     }
@@ -59,7 +62,33 @@ impl Endpoint {
     pub fn destroy_qp(&mut self, qp: QpHandle) -> Result<(), VerbError> {
         let mut gone = self.qps.remove(qp).ok_or(VerbError::NoSuchObject)?;
         self.schedule.settle(qp, &mut gone.place, 0, None, None);
+        self.groups.forget(qp);
         Ok(())
+    }
+
+    /// Lets a UD queue pair have the datagrams to a multicast group as well. What it sends there itself does not come back
+    /// to this port.
+    ///
+    /// # Errors
+    /// When there is no such queue pair, it is none of UD, or `group` is no multicast GID.
+    pub fn attach_multicast(&mut self, qp: QpHandle, group: Ipv6Addr) -> Result<(), VerbError> {
+        let kind = self.qps.get(qp).ok_or(VerbError::NoSuchObject)?.kind;
+        if kind != QpKind::Ud {
+            return Err(VerbError::Unsupported);
+        }
+        if !multicast::is_group(group) {
+            return Err(VerbError::OutOfRange("group"));
+        }
+        self.groups.attach(group, qp);
+        Ok(())
+    }
+
+    /// Takes a queue pair out of a multicast group.
+    ///
+    /// # Errors
+    /// When it is not in it.
+    pub fn detach_multicast(&mut self, qp: QpHandle, group: Ipv6Addr) -> Result<(), VerbError> {
+        if self.groups.detach(group, qp) { Ok(()) } else { Err(VerbError::NoSuchObject) }
     }
 
     /// Registers zeroed memory. Remote write and remote atomic rights bring local write with them.
@@ -134,7 +163,7 @@ impl Endpoint {
     /// operation is none of this transport.
     pub fn post_send(&mut self, qp: QpHandle, request: &SendRequest) -> Result<(), VerbError> {
         let qp_ref = self.qps.get(qp).ok_or(VerbError::NoSuchObject)?;
-        requester::may_post(qp_ref, request, &self.memory)?;
+        requester::may_post(qp_ref, request, &self.memory, &self.config.gids)?;
         self.with_qp(qp, |qp, cx| requester::post(qp, request, cx));
         Ok(())
     }

@@ -35,6 +35,28 @@ pub struct Policy {
     pub read_retry: ReadRetry,
     /// What a requester does with a response whose syndrome is reserved.
     pub reserved_syndrome: ReservedSyndrome,
+    /// What becomes of a UC message that begins where another one should go on.
+    pub uc_interruption: Interruption,
+    /// What becomes of a datagram that the receive's buffer is too small for.
+    pub long_datagram: LongDatagram,
+}
+
+/// What becomes of a UC message that begins where another one should go on. The other one is lost either way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Interruption {
+    /// It is taken.
+    Taken,
+    /// It is lost as well.
+    Lost,
+}
+
+/// What becomes of a datagram that the receive's buffer is too small for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum LongDatagram {
+    /// It is dropped; the receive waits for another one.
+    Dropped,
+    /// It is dropped; the receive completes with a length error.
+    Completed,
 }
 
 /// What a requester does with the credits of ACKs.
@@ -129,6 +151,8 @@ impl Policy {
         credit_use: CreditUse::Ignored,
         read_retry: ReadRetry::Tail,
         reserved_syndrome: ReservedSyndrome::Ignored,
+        uc_interruption: Interruption::Taken,
+        long_datagram: LongDatagram::Dropped,
     };
 
     /// Policies by name, the plain one first.
@@ -146,6 +170,8 @@ impl Policy {
                 excess_reads: ExcessReads::Nak,
                 reserved_syndrome: ReservedSyndrome::Fatal,
                 timeout_multiple: 1,
+                uc_interruption: Interruption::Lost,
+                long_datagram: LongDatagram::Completed,
                 ..Policy::PLAIN
             },
         ),

@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 
-use rocespec_codec::{Ethernet, Info, Mtu, PKey, Qpn, RKey, RnrTimer, Roce, Transport};
+use rocespec_codec::{Ethernet, Info, Mtu, PKey, QKey, Qpn, RKey, RnrTimer, Roce, Transport};
 
 use crate::config::PKEY_TABLE;
 use crate::congestion::Pacer;
@@ -26,6 +26,8 @@ pub(crate) struct Qp {
     pub(crate) qpn: Qpn,
     pub(crate) kind: QpKind,
     pub(crate) capacity: Capacity,
+    /// Bytes of the longest packet, where no path MTU was agreed.
+    port_mtu: Mtu,
     pub(crate) state: QpState,
     /// What was set so far; `state` in it is unused.
     pub(crate) attributes: QpAttributes,
@@ -58,15 +60,19 @@ pub(crate) struct Delivery {
     pub(crate) immediate: Option<u32>,
     pub(crate) invalidated: Option<RKey>,
     pub(crate) solicited: bool,
+    pub(crate) src_qpn: Qpn,
+    /// The buffer begins with the GRH area.
+    pub(crate) grh: bool,
 }
 
 impl Qp {
-    pub(crate) fn new(handle: QpHandle, qpn: Qpn, kind: QpKind, capacity: Capacity) -> Qp {
+    pub(crate) fn new(handle: QpHandle, qpn: Qpn, kind: QpKind, capacity: Capacity, port_mtu: Mtu) -> Qp {
         Qp {
             handle,
             qpn,
             kind,
             capacity,
+            port_mtu,
             state: QpState::Reset,
             attributes: initial_attributes(),
             receives: VecDeque::new(),
@@ -83,7 +89,7 @@ impl Qp {
     /// Back to how it was made.
     pub(crate) fn reset(&mut self) {
         let place = self.place;
-        *self = Qp { place, ..Qp::new(self.handle, self.qpn, self.kind, self.capacity) };
+        *self = Qp { place, ..Qp::new(self.handle, self.qpn, self.kind, self.capacity, self.port_mtu) };
     }
 
     /// Takes a packet that was let in.
@@ -97,7 +103,7 @@ impl Qp {
             }
             return;
         }
-        if packet.bth.opcode.info().is_some_and(Info::is_response) {
+        if self.kind.is_reliable() && packet.bth.opcode.info().is_some_and(Info::is_response) {
             requester::receive(self, packet, cx);
         } else {
             responder::receive(self, packet, cx);
@@ -183,9 +189,9 @@ impl Qp {
         matches!(self.state, QpState::Rtr | QpState::Rts | QpState::Sqd | QpState::Sqe)
     }
 
-    /// Path MTU in bytes.
+    /// Path MTU in bytes; for datagrams that of the port.
     pub(crate) fn mtu(&self) -> usize {
-        self.attributes.path_mtu.map_or(256, Mtu::bytes)
+        self.attributes.path_mtu.unwrap_or(self.port_mtu).bytes()
     }
 
     pub(crate) fn peer_qpn(&self) -> Qpn {
@@ -198,6 +204,10 @@ impl Qp {
 
     pub(crate) fn pkey(&self) -> PKey {
         PKEY_TABLE[usize::from(self.attributes.pkey_index.unwrap_or(0)) % PKEY_TABLE.len()]
+    }
+
+    pub(crate) fn qkey(&self) -> QKey {
+        self.attributes.qkey.unwrap_or_default()
     }
 
     pub(crate) fn access(&self) -> Access {
@@ -222,8 +232,8 @@ impl Qp {
             immediate: delivery.immediate,
             invalidated: delivery.invalidated,
             solicited: delivery.solicited,
-            src_qpn: Qpn::default(),
-            grh: false,
+            src_qpn: delivery.src_qpn,
+            grh: delivery.grh,
         });
     }
 

@@ -1,73 +1,146 @@
 //! The state machine of a queue pair as its software sees it: which moves there are and what each needs.
 //!
-//! As the verbs have it for RC: what a move needs must be given, what it does not know must not.
+//! As the verbs have it: what a move needs must be given, what it does not know must not.
 
-use crate::config::{GidEntry, GidKind, PKEY_TABLE};
-use crate::verbs::{QpAttributes, QpState, VerbError};
+use crate::config::{GidEntry, PKEY_TABLE};
+use crate::verbs::QpState::{Init, Reset, Rtr, Rts, Sqd, Sqe};
+use crate::verbs::{QpAttributes, QpKind, QpState, VerbError};
 
-struct Transition {
+type Names = &'static [&'static str];
+
+/// A move, and which attributes go with it.
+struct Move {
     from: QpState,
     to: QpState,
-    required: &'static [&'static str],
-    optional: &'static [&'static str],
+    required: Names,
+    optional: &'static [Names],
 }
 
-/// RC. Besides these any state may go to RESET and to ERROR, without attributes.
-const TRANSITIONS: &[Transition] = &[
-    Transition { from: QpState::Reset, to: QpState::Init, required: &["pkey_index", "access"], optional: &[] },
-    Transition { from: QpState::Init, to: QpState::Init, required: &[], optional: &["pkey_index", "access"] },
-    Transition {
-        from: QpState::Init,
-        to: QpState::Rtr,
-        required: &["path_mtu", "dest_qpn", "rq_psn", "max_dest_rd_atomic", "min_rnr_timer", "remote_gid"],
-        optional: &["access", "pkey_index", "gid_index", "traffic_class", "hop_limit", "flow_label", "service_level"],
-    },
-    Transition {
-        from: QpState::Rtr,
-        to: QpState::Rts,
-        required: &["sq_psn", "timeout", "retry_count", "rnr_retry", "max_rd_atomic"],
-        optional: &["access", "min_rnr_timer"],
-    },
-    Transition { from: QpState::Rts, to: QpState::Rts, required: &[], optional: &["access", "min_rnr_timer"] },
-    Transition { from: QpState::Rts, to: QpState::Sqd, required: &[], optional: &[] },
-    Transition { from: QpState::Sqd, to: QpState::Rts, required: &[], optional: &["access", "min_rnr_timer"] },
-    Transition {
-        from: QpState::Sqd,
-        to: QpState::Sqd,
-        required: &[],
-        optional: &[
-            "access",
-            "pkey_index",
-            "timeout",
-            "retry_count",
-            "rnr_retry",
-            "max_rd_atomic",
-            "max_dest_rd_atomic",
-            "min_rnr_timer",
-            "gid_index",
-            "remote_gid",
-            "traffic_class",
-            "hop_limit",
-            "flow_label",
-            "service_level",
+const fn step(from: QpState, to: QpState, required: Names, optional: &'static [Names]) -> Move {
+    Move { from, to, required, optional }
+}
+
+/// The moves of a kind. Besides these any state may go to RESET and to ERROR, without attributes.
+fn moves(kind: QpKind) -> &'static [Move] {
+    match kind {
+        QpKind::Rc => RC,
+        QpKind::Uc => UC,
+        QpKind::Ud => UD,
+        QpKind::XrcInitiator => XRC_INITIATOR,
+        QpKind::XrcTarget => XRC_TARGET,
+    }
+}
+
+/// What may be said of the way to the peer.
+const PATH: Names = &["gid_index", "traffic_class", "hop_limit", "flow_label", "service_level"];
+const ACCESS: Names = &["access"];
+const BOTH: Names = &["pkey_index", "access"];
+
+const RC: &[Move] = &[
+    step(Reset, Init, BOTH, &[]),
+    step(Init, Init, &[], &[BOTH]),
+    step(
+        Init,
+        Rtr,
+        &["path_mtu", "dest_qpn", "rq_psn", "max_dest_rd_atomic", "min_rnr_timer", "remote_gid"],
+        &[BOTH, PATH],
+    ),
+    step(
+        Rtr,
+        Rts,
+        &["sq_psn", "timeout", "retry_count", "rnr_retry", "max_rd_atomic"],
+        &[&["access", "min_rnr_timer"]],
+    ),
+    step(Rts, Rts, &[], &[&["access", "min_rnr_timer"]]),
+    step(Rts, Sqd, &[], &[]),
+    step(Sqd, Rts, &[], &[&["access", "min_rnr_timer"]]),
+    step(
+        Sqd,
+        Sqd,
+        &[],
+        &[
+            BOTH,
+            PATH,
+            &["remote_gid", "timeout", "retry_count", "rnr_retry", "min_rnr_timer"],
+            &["max_rd_atomic", "max_dest_rd_atomic"],
         ],
-    },
+    ),
+];
+
+const UC: &[Move] = &[
+    step(Reset, Init, BOTH, &[]),
+    step(Init, Init, &[], &[BOTH]),
+    step(Init, Rtr, &["path_mtu", "dest_qpn", "rq_psn", "remote_gid"], &[BOTH, PATH]),
+    step(Rtr, Rts, &["sq_psn"], &[ACCESS]),
+    step(Rts, Rts, &[], &[ACCESS]),
+    step(Rts, Sqd, &[], &[]),
+    step(Sqd, Rts, &[], &[ACCESS]),
+    step(Sqd, Sqd, &[], &[BOTH, PATH, &["remote_gid"]]),
+    step(Sqe, Rts, &[], &[ACCESS]),
+];
+
+/// UD is connected with nobody: each request says where it goes.
+const UD: &[Move] = &[
+    step(Reset, Init, &["pkey_index", "qkey"], &[]),
+    step(Init, Init, &[], &[&["pkey_index", "qkey"]]),
+    step(Init, Rtr, &[], &[&["pkey_index", "qkey"]]),
+    step(Rtr, Rts, &["sq_psn"], &[&["qkey"]]),
+    step(Rts, Rts, &[], &[&["qkey"]]),
+    step(Rts, Sqd, &[], &[]),
+    step(Sqd, Rts, &[], &[&["qkey"]]),
+    step(Sqd, Sqd, &[], &[&["pkey_index", "qkey"]]),
+    step(Sqe, Rts, &[], &[&["qkey"]]),
+];
+
+const XRC_INITIATOR: &[Move] = &[
+    step(Reset, Init, BOTH, &[]),
+    step(Init, Init, &[], &[BOTH]),
+    step(Init, Rtr, &["path_mtu", "dest_qpn", "rq_psn", "remote_gid"], &[BOTH, PATH]),
+    step(Rtr, Rts, &["sq_psn", "timeout", "retry_count", "rnr_retry", "max_rd_atomic"], &[ACCESS]),
+    step(Rts, Rts, &[], &[ACCESS]),
+    step(Rts, Sqd, &[], &[]),
+    step(Sqd, Rts, &[], &[ACCESS]),
+    step(Sqd, Sqd, &[], &[BOTH, PATH, &["remote_gid", "timeout", "retry_count", "rnr_retry", "max_rd_atomic"]]),
+];
+
+/// The target sends nothing but answers; it may stay in RTR.
+const XRC_TARGET: &[Move] = &[
+    step(Reset, Init, BOTH, &[]),
+    step(Init, Init, &[], &[BOTH]),
+    step(
+        Init,
+        Rtr,
+        &["path_mtu", "dest_qpn", "rq_psn", "max_dest_rd_atomic", "min_rnr_timer", "remote_gid"],
+        &[BOTH, PATH],
+    ),
+    step(Rtr, Rts, &["sq_psn", "timeout"], &[&["access", "min_rnr_timer"]]),
+    step(Rts, Rts, &[], &[&["access", "min_rnr_timer"]]),
+    step(Rts, Sqd, &[], &[]),
+    step(Sqd, Rts, &[], &[&["access", "min_rnr_timer"]]),
+    step(Sqd, Sqd, &[], &[BOTH, PATH, &["remote_gid", "timeout", "min_rnr_timer", "max_dest_rd_atomic"]]),
 ];
 
 /// Checks that a queue pair in state `from` may take these attributes, and gives the state that it moves to.
-pub(crate) fn check(from: QpState, attributes: &QpAttributes, gids: &[GidEntry]) -> Result<QpState, VerbError> {
+pub(crate) fn check(
+    kind: QpKind,
+    from: QpState,
+    attributes: &QpAttributes,
+    gids: &[GidEntry],
+) -> Result<QpState, VerbError> {
     let to = attributes.state.unwrap_or(from);
-    let (required, optional): (&[_], &[_]) = if matches!(to, QpState::Reset | QpState::Error) {
+    let (required, optional): (Names, &[Names]) = if matches!(to, QpState::Reset | QpState::Error) {
         (&[], &[])
     } else {
-        let transition = TRANSITIONS.iter().find(|transition| transition.from == from && transition.to == to);
-        let transition = transition.ok_or(VerbError::IllegalTransition { from, to })?;
-        (transition.required, transition.optional)
+        let found = moves(kind).iter().find(|step| step.from == from && step.to == to);
+        let found = found.ok_or(VerbError::IllegalTransition { from, to })?;
+        (found.required, found.optional)
     };
     if let Some(missing) = required.iter().find(|name| !given(attributes).any(|given| given == **name)) {
         return Err(VerbError::MissingAttribute(missing));
     }
-    if let Some(extra) = given(attributes).find(|name| !required.contains(name) && !optional.contains(name)) {
+    if let Some(extra) =
+        given(attributes).find(|name| !required.contains(name) && !optional.iter().any(|names| names.contains(name)))
+    {
         return Err(VerbError::UnexpectedAttribute(extra));
     }
     check_ranges(attributes, gids)?;
@@ -88,8 +161,7 @@ fn check_ranges(attributes: &QpAttributes, gids: &[GidEntry]) -> Result<(), Verb
     if let Some(remote) = attributes.remote_gid {
         let index = usize::from(attributes.gid_index.unwrap_or(0));
         let local = gids.get(index).ok_or(VerbError::OutOfRange("gid_index"))?;
-        let both_v4_or_neither = local.gid.to_ipv4_mapped().is_some() == remote.to_ipv4_mapped().is_some();
-        if local.kind == GidKind::RoceV2 && !both_v4_or_neither {
+        if !local.reaches(remote) {
             return Err(VerbError::OutOfRange("remote_gid"));
         }
     } else if attributes.gid_index.is_some() {

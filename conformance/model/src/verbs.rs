@@ -4,7 +4,7 @@ use core::fmt;
 use core::net::Ipv6Addr;
 use core::ops::{BitOr, BitOrAssign};
 
-use rocespec_codec::{Mtu, Psn, QKey, Qpn, RKey, RnrTimer};
+use rocespec_codec::{Mtu, Opcode, Psn, QKey, Qpn, RKey, RnrTimer, Transport};
 
 /// Handle of a queue pair. Not its number on the wire.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -30,6 +30,29 @@ pub enum QpKind {
     XrcInitiator,
     /// Extended reliable connection, the side that answers.
     XrcTarget,
+}
+
+impl QpKind {
+    /// Requests are acknowledged, and sent again when they are lost.
+    pub const fn is_reliable(self) -> bool {
+        matches!(self, QpKind::Rc | QpKind::XrcInitiator | QpKind::XrcTarget)
+    }
+
+    /// The transport that its opcodes belong to.
+    pub const fn transport(self) -> Transport {
+        self.opcode(0).transport()
+    }
+
+    /// The opcode of this operation, bits 4:0, defined or not.
+    pub(crate) const fn opcode(self, operation: u8) -> Opcode {
+        let class = match self {
+            QpKind::Rc => 0x00,
+            QpKind::Uc => 0x20,
+            QpKind::Ud => 0x60,
+            QpKind::XrcInitiator | QpKind::XrcTarget => 0xa0,
+        };
+        Opcode(class | operation)
+    }
 }
 
 /// Sizes of a queue pair's queues, in work requests.
@@ -222,6 +245,36 @@ pub struct SendRequest {
     pub compare_add: u64,
     /// Value to swap in.
     pub swap: u64,
+    /// Where a datagram goes. UD needs one, nobody else uses it.
+    pub destination: Option<Destination>,
+}
+
+/// Where a datagram goes, and how.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Destination {
+    /// GID of the receiver or of a multicast group; IPv4 as `::ffff:a.b.c.d`.
+    pub gid: Ipv6Addr,
+    /// Its queue pair number; [`Qpn::MULTICAST`] for a group.
+    pub qpn: Qpn,
+    /// Its Q_Key. With bit 31 set the sender's own Q_Key goes out instead.
+    pub qkey: QKey,
+    /// Index of the sender's GID in its table.
+    pub gid_index: u8,
+    /// Traffic class octet.
+    pub traffic_class: u8,
+    /// Hop limit or TTL.
+    pub hop_limit: u8,
+    /// Flow label, 20 bits.
+    pub flow_label: u32,
+    /// Service level, 0 to 7.
+    pub service_level: u8,
+}
+
+impl Destination {
+    /// From the sender's first GID, with hop limit 64 and everything else zero.
+    pub const fn new(gid: Ipv6Addr, qpn: Qpn, qkey: QKey) -> Destination {
+        Destination { gid, qpn, qkey, gid_index: 0, traffic_class: 0, hop_limit: 64, flow_label: 0, service_level: 0 }
+    }
 }
 
 impl SendRequest {
@@ -239,6 +292,7 @@ impl SendRequest {
             immediate: 0,
             compare_add: 0,
             swap: 0,
+            destination: None,
         }
     }
 }

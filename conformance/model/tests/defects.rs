@@ -54,7 +54,7 @@ fn a_set_holds_what_was_put_in() {
 
 #[test]
 fn every_defect_shows() {
-    let probes = [PROBES, probes::congestion::PROBES, probes::pause::PROBES].concat();
+    let probes = [PROBES, probes::congestion::PROBES, probes::pause::PROBES, probes::transports::PROBES].concat();
     let conforming: Vec<_> = probes.iter().map(|probe| probe(Defects::NONE)).collect();
     let hidden: Vec<_> = Defect::ALL
         .iter()
@@ -64,7 +64,7 @@ fn every_defect_shows() {
 }
 
 /// Everything that an observer sees of a run.
-type Trace = String;
+pub(crate) type Trace = String;
 
 fn run(defects: Defects, requests: impl IntoIterator<Item = Req>) -> Trace {
     run_with(defects, |_| {}, requests)
@@ -80,7 +80,7 @@ fn run_with(defects: Defects, change: impl FnOnce(&mut Options), requests: impl 
     trace(&mut lab, &lines)
 }
 
-fn trace(lab: &mut Lab, lines: &[String]) -> Trace {
+pub(crate) fn trace(lab: &mut Lab, lines: &[String]) -> Trace {
     let completions = lab.completions();
     let state = lab.state();
     let (memory, inbox) = (lab.memory(0, 4096), lab.received(0, 4096));

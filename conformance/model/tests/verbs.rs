@@ -129,13 +129,6 @@ fn what_is_not_there_cannot_be_used() {
 }
 
 #[test]
-fn other_services_are_not_there_yet() {
-    for kind in [QpKind::Uc, QpKind::Ud] {
-        assert_eq!(port().create_qp(kind, Capacity::default()), Err(VerbError::Unsupported));
-    }
-}
-
-#[test]
 fn numbers_of_queue_pairs_follow_each_other_and_pass_over_the_reserved_ones() {
     let mut port = Endpoint::new(Config { first_qpn: Qpn::new(0xff_fffe), ..Config::default() });
     let mut next = || port.create_qp(QpKind::Rc, Capacity::default()).unwrap().1.get();

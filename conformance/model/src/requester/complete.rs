@@ -3,7 +3,7 @@
 use rocespec_codec::Qpn;
 
 use super::work::Work;
-use super::{Cursor, Timer};
+use super::{Cursor, Timer, unreliable};
 use crate::context::Context;
 use crate::defect::Defect;
 use crate::qp::Qp;
@@ -35,6 +35,9 @@ pub(super) fn first(qp: &mut Qp, status: Status, cx: &Context<'_>) {
 /// The oldest request fails with `status`, and the queue pair with it.
 pub(super) fn fail(qp: &mut Qp, status: Status, cx: &mut Context<'_>) {
     first(qp, status, cx);
+    if !qp.kind.is_reliable() {
+        return unreliable::stop(qp, cx);
+    }
     // rule: rc.requester.error-silence
     if cx.has(Defect::SendsAfterFailure) {
         return;

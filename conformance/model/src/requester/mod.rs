@@ -19,6 +19,7 @@ mod local;
 mod read;
 mod retry;
 mod segment;
+mod unreliable;
 mod window;
 mod work;
 
@@ -33,7 +34,7 @@ use crate::packet::Packet;
 use crate::qp::Qp;
 use crate::schedule::Turn;
 use crate::time::Time;
-use crate::verbs::{EventKind, QpState, SendRequest};
+use crate::verbs::{EventKind, QpKind, QpState, SendRequest};
 use credit::Credit;
 use work::{Stage, Work};
 
@@ -153,7 +154,7 @@ pub(crate) fn post(qp: &mut Qp, request: &SendRequest, cx: &mut Context<'_>) {
 
 /// Looks what can be sent now, after anything has changed.
 pub(crate) fn settle(qp: &mut Qp, cx: &mut Context<'_>) {
-    if qp.state == QpState::Error {
+    if matches!(qp.state, QpState::Error | QpState::Sqe) {
         return complete::flush(qp, cx);
     }
     // rule: rc.requester.drain
@@ -190,6 +191,7 @@ pub(crate) fn next_packet(qp: &mut Qp, cx: &mut Context<'_>) -> Option<Packet> {
     let mut packet = segment::packet(work, span.first, number, mtu, cx);
     let is_last = number + 1 >= work.packets(mtu);
     let (behind, needs_response) = (span.behind(work, number), work.needs_response());
+    let destination = work.request.destination.filter(|_| qp.kind == QpKind::Ud);
     let is_again = packet.psn.since(qp.requester.sent) < 0;
 
     if is_last {
@@ -200,6 +202,13 @@ pub(crate) fn next_packet(qp: &mut Qp, cx: &mut Context<'_>) -> Option<Packet> {
     }
     if behind.since(qp.requester.sent) > 0 {
         qp.requester.sent = behind;
+    }
+    if let Some(destination) = destination {
+        unreliable::address(&mut packet, &destination, qp, cx);
+    }
+    if !qp.kind.is_reliable() {
+        unreliable::sent(qp, behind, is_last, cx);
+        return Some(packet);
     }
     // rule: rc.requester.ack-request
     let in_message = number > 0 && number.is_multiple_of(cx.policy.ack_every.max(1));

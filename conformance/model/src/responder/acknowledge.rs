@@ -12,6 +12,10 @@ use crate::qp::Qp;
 
 /// Acknowledges a SEND or WRITE packet that was executed, if it asked or the policy does so anyway.
 pub(super) fn if_wanted(qp: &mut Qp, request: &Request<'_, '_>, cx: &mut Context<'_>) {
+    // rule: uc.responder.silent
+    if !qp.kind.is_reliable() && !cx.has(Defect::UcAcknowledges) {
+        return;
+    }
     let ends = request.info.ends_message();
     // rule: rc.responder.ack
     let asked = request.packet.bth.ack_req && (ends || !cx.has(Defect::IgnoresAckRequestInMessage));

@@ -1,4 +1,4 @@
-//! The RC responder: what happens to a request, from its PSN to its answer.
+//! The responder: what happens to a request, from its PSN to its answer.
 //!
 //! The checks stand in the order in which they decide: PSN, opcode order, what the queue pair allows, receive or
 //! READ/ATOMIC resources, lengths, key and range and rights; then the request is executed, counted and acknowledged.
@@ -29,6 +29,8 @@ mod request;
 mod respond;
 mod rights;
 mod send;
+mod uc;
+mod ud;
 mod write;
 
 use rocespec_codec::{Msn, NakCode, Psn, Roce};
@@ -37,7 +39,7 @@ use crate::context::Context;
 use crate::counters::Counter;
 use crate::defect::Defect;
 use crate::qp::{Qp, Receive};
-use crate::verbs::Status;
+use crate::verbs::{QpKind, Status};
 use outbox::Outbox;
 use refuse::Refusal;
 use remembered::Remembered;
@@ -78,6 +80,8 @@ enum Message {
     Send { receive: Receive, received: u32 },
     /// SEND that is acknowledged and lost, which only a defect does.
     LostSend,
+    /// What is left of it is passed over (UC).
+    Dropped,
     /// WRITE, to where the next packet's data goes.
     Write(write::Cursor),
 }
@@ -95,6 +99,11 @@ enum Region {
 
 /// Takes a request that is for this queue pair.
 pub(crate) fn receive(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) {
+    match qp.kind {
+        QpKind::Uc => return uc::receive(qp, packet, cx),
+        QpKind::Ud => return ud::receive(qp, packet, cx),
+        QpKind::Rc | QpKind::XrcInitiator | QpKind::XrcTarget => {}
+    }
     if qp.responder.outbox.is_full() {
         return cx.count(Counter::DropBusy);
     }
@@ -147,15 +156,19 @@ fn execute(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) -> Result<(), R
         }
         return Err(Refusal::InvalidRequest);
     };
-    request::check_order(&mut qp.responder.message, &request, cx)?;
-    rights::check_operation(qp, &request, cx)?;
+    carry_out(qp, &request, cx)
+}
+
+fn carry_out(qp: &mut Qp, request: &Request<'_, '_>, cx: &mut Context<'_>) -> Result<(), Refusal> {
+    request::check_order(&mut qp.responder.message, request, cx)?;
+    rights::check_operation(qp, request, cx)?;
     match request.operation {
-        Operation::Send => send::execute(qp, &request, cx)?,
-        Operation::Write => write::execute(qp, &request, cx)?,
-        Operation::Read => read::execute(qp, &request, cx)?,
-        Operation::CompareSwap | Operation::FetchAdd => atomic::execute(qp, &request, cx)?,
-        Operation::Flush => flush::execute(qp, &request, cx)?,
-        Operation::AtomicWrite => atomic_write::execute(qp, &request, cx)?,
+        Operation::Send => send::execute(qp, request, cx)?,
+        Operation::Write => write::execute(qp, request, cx)?,
+        Operation::Read => read::execute(qp, request, cx)?,
+        Operation::CompareSwap | Operation::FetchAdd => atomic::execute(qp, request, cx)?,
+        Operation::Flush => flush::execute(qp, request, cx)?,
+        Operation::AtomicWrite => atomic_write::execute(qp, request, cx)?,
     }
     cx.count(Counter::RequestsExecuted);
     Ok(())

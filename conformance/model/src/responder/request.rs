@@ -52,10 +52,11 @@ impl<'p, 'f> Request<'p, 'f> {
 }
 
 impl Message {
-    fn operation(&self) -> Operation {
+    fn operation(&self) -> Option<Operation> {
         match self {
-            Message::Send { .. } | Message::LostSend => Operation::Send,
-            Message::Write(_) => Operation::Write,
+            Message::Send { .. } | Message::LostSend => Some(Operation::Send),
+            Message::Write(_) => Some(Operation::Write),
+            Message::Dropped => None,
         }
     }
 }
@@ -68,7 +69,7 @@ pub(super) fn check_order(
 ) -> Result<(), Refusal> {
     let in_order = match (message.as_ref(), request.info.position) {
         (None, Position::First | Position::Only) => true,
-        (Some(begun), Position::Middle | Position::Last) => begun.operation() == request.operation,
+        (Some(begun), Position::Middle | Position::Last) => begun.operation() == Some(request.operation),
         _ => false,
     };
     if in_order {

@@ -70,6 +70,7 @@ fn complete(qp: &mut Qp, request: &Request<'_, '_>, cx: &mut Context<'_>) -> Res
         immediate: immediate(request, cx),
         invalidated,
         solicited: solicited(request, cx),
+        ..Delivery::default()
     };
     qp.complete(receive, Status::Success, CompletionKind::Receive, delivery);
     Ok(())

@@ -92,8 +92,8 @@ fn complete(qp: &mut Qp, cursor: &Cursor, request: &Request<'_, '_>, takes_recei
         let delivery = Delivery {
             byte_len: cursor.total,
             immediate: send::immediate(request, cx),
-            invalidated: None,
             solicited: send::solicited(request, cx),
+            ..Delivery::default()
         };
         qp.complete(receive, Status::Success, CompletionKind::ReceiveRdmaWithImmediate, delivery);
     }

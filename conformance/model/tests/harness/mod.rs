@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rocespec_codec::{
     AtomicEth, Bth, Ethernet, Extensions, Feth, Frame, Grh, Ieth, ImmDt, Ipv4, Ipv6, MacAddr, Mtu, Net, Opcode, Psn,
-    Qpn, RKey, Reth, RnrTimer, Roce, SyndromeClass, Udp, decode, encode, encoded_len, field, icrc,
+    QKey, Qpn, RKey, Reth, RnrTimer, Roce, SyndromeClass, Udp, decode, encode, encoded_len, field, icrc,
 };
 use rocespec_model::{
     Access, AsyncEvent, Capabilities, Capacity, Completion, Config, Defects, Endpoint, GidEntry, GidKind, Input,
@@ -20,6 +20,7 @@ use rocespec_model::{
 pub const DUT_MAC: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
 pub const TESTER_MAC: MacAddr = MacAddr([2, 0, 0, 0, 0, 2]);
 pub const TESTER_QPN: Qpn = Qpn::new(0x77);
+pub const QKEY: QKey = QKey::new(0x1234_5678);
 pub const MTU: usize = 256;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -34,14 +35,25 @@ pub fn gids(ip: Ip) -> (Ipv6Addr, Ipv6Addr) {
     (text[0].parse().unwrap(), text[1].parse().unwrap())
 }
 
+fn entry(ip: Ip) -> GidEntry {
+    let kind = if ip == Ip::Grh { GidKind::RoceV1 } else { GidKind::RoceV2 };
+    GidEntry { gid: gids(ip).0, kind }
+}
+
+pub fn to(state: QpState) -> QpAttributes {
+    QpAttributes { state: Some(state), ..QpAttributes::default() }
+}
+
 #[derive(Clone, Debug)]
 pub struct Options {
+    pub kind: QpKind,
     pub ip: Ip,
     pub capabilities: Capabilities,
     pub policy: Policy,
     pub defects: Defects,
     pub start_psn: u32,
     pub receives: usize,
+    pub port_mtu: Mtu,
     pub receive_len: u32,
     pub region_len: u64,
     pub region_access: Access,
@@ -54,12 +66,14 @@ impl Default for Options {
     fn default() -> Self {
         let all = Access::REMOTE_WRITE | Access::REMOTE_READ | Access::REMOTE_ATOMIC | Access::FLUSH_GLOBAL;
         Options {
+            kind: QpKind::Rc,
             ip: Ip::V4,
             capabilities: Capabilities { flush: true, atomic_write: true },
             policy: Policy::default(),
             defects: Defects::NONE,
             start_psn: 0,
             receives: 4,
+            port_mtu: Mtu::B4096,
             receive_len: 1024,
             region_len: 4096,
             region_access: all,
@@ -101,20 +115,22 @@ pub fn lab_with(change: impl FnOnce(&mut Options)) -> Lab {
 
 impl Lab {
     pub fn new(options: Options) -> Lab {
-        let (local, _) = gids(options.ip);
-        let kind = if options.ip == Ip::Grh { GidKind::RoceV1 } else { GidKind::RoceV2 };
+        let others = [Ip::V4, Ip::V6, Ip::Grh].into_iter().filter(|ip| *ip != options.ip);
+        // Datagrams may come to every GID, connections have one.
+        let ips = [options.ip].into_iter().chain(others).take(if options.kind == QpKind::Ud { 3 } else { 1 });
         let mut port = Endpoint::new(Config {
             mac: DUT_MAC,
-            gids: vec![GidEntry { gid: local, kind }],
+            gids: ips.map(entry).collect(),
             first_qpn: Qpn::new(0x11),
             capabilities: options.capabilities,
+            port_mtu: options.port_mtu,
             policy: options.policy,
             defects: options.defects,
             ..Config::default()
         });
         let mr = port.register_memory(options.region_len, options.region_access).unwrap();
         let inbox = port.register_memory(1 << 16, Access::LOCAL_WRITE).unwrap();
-        let (qp, qpn) = port.create_qp(QpKind::Rc, options.capacity).unwrap();
+        let (qp, qpn) = port.create_qp(options.kind, options.capacity).unwrap();
         let mut lab =
             Lab { port, qp, qpn, mr, inbox, now: Time::ZERO, events: Vec::new(), frames: Vec::new(), options };
         lab.connect();
@@ -125,13 +141,17 @@ impl Lab {
     }
 
     pub fn connect(&mut self) {
-        let wanted = self.options.attributes.clone();
-        self.modify(QpAttributes {
-            state: Some(QpState::Init),
-            pkey_index: wanted.pkey_index.or(Some(0)),
-            access: wanted.access,
-            ..QpAttributes::default()
-        });
+        let mut wanted = self.options.attributes.clone();
+        let pkey_index = wanted.pkey_index.or(Some(0));
+        if self.options.kind == QpKind::Ud {
+            let qkey = Some(QKEY);
+            self.modify(QpAttributes { pkey_index, qkey, ..to(QpState::Init) });
+            return self.modify(to(QpState::Rtr));
+        }
+        self.modify(QpAttributes { pkey_index, access: wanted.access, ..to(QpState::Init) });
+        if self.options.kind == QpKind::Uc {
+            (wanted.max_dest_rd_atomic, wanted.min_rnr_timer) = (None, None);
+        }
         let (_, remote) = gids(self.options.ip);
         self.modify(QpAttributes {
             state: Some(QpState::Rtr),
@@ -157,6 +177,11 @@ impl Lab {
                 ..QpAttributes::default()
             });
         }
+    }
+
+    /// Lets an unreliable queue pair send, from the start PSN on.
+    pub fn go(&mut self) {
+        self.modify(QpAttributes { sq_psn: Some(Psn::new(self.options.start_psn)), ..to(QpState::Rts) });
     }
 
     pub fn modify(&mut self, attributes: QpAttributes) {

@@ -3,3 +3,4 @@
 
 pub mod congestion;
 pub mod pause;
+pub mod transports;
