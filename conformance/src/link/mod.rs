@@ -41,7 +41,7 @@ pub use fate::{Damage, Fate, Fates};
 pub use faults::{Burst, Faults, RandomFaults, Rate};
 pub use listed::Listed;
 pub use script::{Rule, Script, Selector};
-pub use switch::{ClassBy, EcnMarking, PfcThresholds, PortCounters, Switch, SwitchConfig};
+pub use switch::{EcnMarking, PfcThresholds, PortCounters, Switch, SwitchConfig};
 use wire::Wire;
 
 /// One of two ends.

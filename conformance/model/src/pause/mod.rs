@@ -39,7 +39,7 @@ pub enum PauseMode {
 }
 
 /// Where the class of a frame, 0 to 7, stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum ClassBy {
     /// In the priority bits of the outermost VLAN tag; 0 without tag.
     #[default]

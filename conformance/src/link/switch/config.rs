@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use rocespec_codec::MacAddr;
+use rocespec_model::{ClassBy, LinkSpeed};
 
 use crate::link::Rate;
 
@@ -80,23 +81,9 @@ pub struct PfcThresholds {
     pub quanta: u16,
 }
 
-/// What tells the class of a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum ClassBy {
-    /// The priority of the outermost VLAN tag; 0 without a tag.
-    Pcp,
-    /// The upper three bits of the DSCP; 0 where there is none.
-    Dscp,
-}
-
 impl SwitchConfig {
-    /// How long a frame occupies a link: with frame check sequence, preamble and gap between frames, rounded up to a
-    /// nanosecond.
+    /// How long a frame occupies a link.
     pub(super) fn serialisation(&self, len: usize) -> Duration {
-        const MIN_FRAME: usize = 60;
-        const AROUND: usize = 4 + 8 + 12;
-        let bits = (len.max(MIN_FRAME) + AROUND) as u128 * 8;
-        let nanos = (bits * 1_000_000_000).div_ceil(u128::from(self.speed.max(1)));
-        Duration::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
+        LinkSpeed::from_bits_per_second(self.speed).map_or(Duration::MAX, |speed| speed.time_of_frame(len))
     }
 }

@@ -26,7 +26,7 @@ use classify::class_of;
 use ingress::Ingress;
 use port::{Leaving, Port, Queued};
 
-pub use config::{ClassBy, EcnMarking, PfcThresholds, SwitchConfig};
+pub use config::{EcnMarking, PfcThresholds, SwitchConfig};
 pub use port::PortCounters;
 
 /// Number of classes.

@@ -2,7 +2,7 @@ use std::time::Duration;
 
 use rocespec_codec::notation::{self, Line, Scope};
 use rocespec_codec::{Control, Ecn, Frame, MacAddr, MacControl, Pause, Pfc, Roce, decode, encode, encoded_len, icrc};
-use rocespec_model::Time;
+use rocespec_model::{ClassBy, Time};
 
 use super::*;
 use crate::link::Rate;
