@@ -54,6 +54,7 @@ pub(crate) fn frame(
         icrc: 0,
         trailer: &[],
     };
+    // rule: rc.requester.pad
     // The length in a RETH is that of the message, which the packet alone does not say.
     field::complete(&mut frame, |field| field.name == "len");
     spoil(config, &mut frame);

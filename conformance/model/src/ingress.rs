@@ -44,7 +44,7 @@ pub(crate) fn admit<'f>(
         check_transport(config, qp, &packet)?;
         (Recipients::One(qp.handle), qp.kind)
     };
-    // rule: icrc.responder.drop-bad, icrc.responder.masked, icrc.responder.covered
+    // rule: icrc.responder.drop-bad, icrc.responder.masked, icrc.responder.covered, rc.requester.corrupt-ack
     let is_cnp = packet.bth.opcode.transport() == Transport::Cnp;
     // rule: congestion.reaction_point.only-valid
     let accepts =

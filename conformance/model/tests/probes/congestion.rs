@@ -39,7 +39,7 @@ fn both(packet: &mut Roce<'_>) {
     limited(packet);
 }
 
-pub const PROBES: &[fn(Defects) -> String] = &[
+pub(crate) const PROBES: &[super::Probe] = &[
     |defects| notifying(defects, |flow| vec![write(flow, 0, nothing, nothing)]),
     |defects| notifying(defects, |flow| vec![write(flow, 0, mark, bad_icrc)]),
     |defects| notifying(defects, |_| vec![cnp(0, mark, nothing)]),

@@ -19,7 +19,7 @@ fn slices(mode: PauseMode, defects: Defects, frames: &[Vec<u8>]) -> String {
     format!("{:?}", (0..10).map(|_| flow.shares(20)).collect::<Vec<_>>())
 }
 
-pub const PROBES: &[fn(Defects) -> String] = &[
+pub(crate) const PROBES: &[super::Probe] = &[
     |defects| slices(ALL, defects, &[pfc(1 << 3, 1000)]),
     |defects| slices(ALL, defects, &[pfc(1 << 3, 1000), pfc(1 << 3, 0)]),
     |defects| slices(ALL, defects, &[pfc(1 << 3, 1000), pfc(1 << 3, 300)]),

@@ -3,8 +3,8 @@
 use rocespec_codec::{Deth, Net, Opcode, QKey, Qpn};
 use rocespec_model::{Capacity, Defects, Destination, QpAttributes, QpKind, QpState, SendOperation, SendRequest};
 
+use super::{Probe, Trace, trace};
 use crate::harness::{Ip, Lab, MTU, QKEY, Req, TESTER_QPN, gids, lab_with, req, to};
-use crate::{Trace, trace};
 
 /// A queue pair that may send and receive.
 fn lab(kind: QpKind, defects: Defects) -> Lab {
@@ -43,7 +43,7 @@ fn ud_send(qkey: u32) -> SendRequest {
     SendRequest { destination, length: 8, ..SendRequest::new(1, SendOperation::Send) }
 }
 
-pub const PROBES: &[fn(Defects) -> Trace] = &[
+pub(crate) const PROBES: &[Probe] = &[
     |defects| {
         let lost = [(Opcode::UC_SEND_FIRST, 0, MTU), (Opcode::UC_SEND_LAST, 2, 4), (Opcode::UC_SEND_ONLY, 3, 8)];
         receive(QpKind::Uc, defects, lost.map(|(opcode, psn, len)| uc(opcode, psn, len)))
