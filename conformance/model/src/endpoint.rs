@@ -166,7 +166,7 @@ impl Endpoint {
         if !leaves && !defects.has(Defect::SendsCnpForEveryMark) || defects.has(Defect::NeverSendsCnp) {
             return;
         }
-        let cnp = notice(qp, packet, &config.cnp, &defects);
+        let cnp = notice(qp, packet, &config.cnp, &self.config.gids, &defects);
         self.order += 1;
         let turn = Turn { due: self.now + response_delay, order: self.order };
         self.port.push_notice(turn, handle, cnp, &packet.eth, &self.config);

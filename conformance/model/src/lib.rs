@@ -21,6 +21,8 @@
 //! assert_eq!(port.poll_output(Time::ZERO), None);
 //! ```
 //!
+//! A port may obey flow control ([`PauseConfig`]) and act on congestion ([`CongestionConfig`]); by default it does neither.
+//!
 //! What the standard leaves free is a [`Policy`]. What an implementation can get wrong is a [`Defect`]: off by default,
 //! one line at the decision that it changes. Comments of the form `// rule: rc.responder.gap-nak` stand where a rule of
 //! that id is kept.

@@ -174,12 +174,16 @@ impl Qp {
         self.state = to;
     }
 
-    /// Traffic class of what it sends.
+    /// Traffic class of what it sends next.
     pub(crate) fn class(&self, class_by: ClassBy) -> u8 {
         let is_tagged = self.last_link.as_ref().is_some_and(|link| !link.tags.is_empty());
+        let (traffic_class, service_level) = match self.requester.next_destination() {
+            Some(datagram) if self.kind == QpKind::Ud => (datagram.traffic_class, datagram.service_level),
+            _ => (self.attributes.traffic_class.unwrap_or(0), self.attributes.service_level.unwrap_or(0)),
+        };
         match class_by {
-            ClassBy::Dscp => self.attributes.traffic_class.unwrap_or(0) >> 5,
-            ClassBy::Pcp if is_tagged => self.attributes.service_level.unwrap_or(0) & 7,
+            ClassBy::Dscp => traffic_class >> 5,
+            ClassBy::Pcp if is_tagged => service_level & 7,
             ClassBy::Pcp => 0,
         }
     }

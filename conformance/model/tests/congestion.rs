@@ -4,9 +4,13 @@ mod harness;
 
 use std::time::Duration;
 
+use harness::QKEY;
 use harness::flow::{Flow, PEER, bad_icrc, cnp, limited, mark, nothing, packet, read, write};
 use rocespec_codec::{Ecn, Net, Opcode, PKey, Qpn, Roce};
-use rocespec_model::{CnpScope, Config, CongestionConfig, LinkSpeed, NotificationConfig, ReactionConfig, Time};
+use rocespec_model::{
+    CnpScope, Config, CongestionConfig, Destination, LinkSpeed, NotificationConfig, ReactionConfig, SendOperation,
+    SendRequest, Time,
+};
 
 /// A rate that does not rise again while a test looks.
 const CONSTANT: ReactionConfig =
@@ -272,6 +276,42 @@ fn a_cnp_moves_no_sequence_number_and_gets_no_answer() {
     let frame = write(&flow, 0, nothing, nothing);
     assert_eq!(answers(&mut flow, &frame), [Opcode::RC_ACKNOWLEDGE]);
     assert_eq!(flow.counter("cnp_received"), 1);
+}
+
+#[test]
+fn the_cnp_for_a_datagram_goes_to_the_queue_pair_that_sent_it() {
+    let mut flow = notifying(|_| {});
+    flow.connect_unreliable();
+    let from = |packet: &mut Roce<'_>| {
+        mark(packet);
+        (packet.ext.deth.qkey, packet.ext.deth.src_qp) = (QKEY, Qpn::new(0x4711));
+    };
+    flow.receive(&packet(3, Opcode::UD_SEND_ONLY, &[], from, nothing));
+    let sent = flow.run(10);
+    assert_eq!(sent.len(), 1);
+    sent[0].look(|cnp| assert_eq!((cnp.bth.opcode, cnp.bth.dest_qp), (Opcode::CNP, Qpn::new(0x4711))));
+}
+
+#[test]
+fn unreliable_connections_and_datagrams_slow_down_too() {
+    let congestion = CongestionConfig { reaction: Some(CONSTANT), ..CongestionConfig::default() };
+    let config = Config { congestion, link_speed: Some(LinkSpeed::G10), ..Config::default() };
+    for qp in [0, 1] {
+        let mut flow = Flow::idle(config.clone(), &[]);
+        flow.connect_unreliable();
+        let gid = "::ffff:10.0.0.2".parse().unwrap();
+        for wr_id in 0..60 {
+            let mut send = SendRequest::new(wr_id, SendOperation::Send);
+            (send.mr, send.length) = (flow.region.handle, 1024);
+            send.destination = Some(Destination::new(gid, Qpn::new(PEER), QKEY));
+            flow.port.post_send(flow.qps[qp], &send).unwrap();
+        }
+        let whole = flow.count(10);
+        (0..3).for_each(|_| flow.cnp(qp));
+        flow.run(10);
+        let slow = flow.count(40);
+        assert!(whole > 10 && (4..=7).contains(&slow), "{whole} in 10 us, {slow} in 40 at an eighth");
+    }
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use rocespec_codec::{Ecn, Extensions, Net, Opcode, PKey, Psn, Roce};
 
 use super::CnpConfig;
+use crate::config::{GidEntry, GidKind};
 use crate::defect::{Defect, Defects};
 use crate::packet::{Packet, Payload};
 use crate::qp::Qp;
@@ -23,11 +24,14 @@ pub(crate) fn is_marked(packet: &Roce<'_>, defects: &Defects) -> bool {
 /// The CNP for `marked`, a packet to `qp`.
 ///
 /// rule: congestion.notification_point.cnp-fields
-pub(crate) fn notice(qp: &Qp, marked: &Roce<'_>, config: &CnpConfig, defects: &Defects) -> Packet {
+pub(crate) fn notice(qp: &Qp, marked: &Roce<'_>, config: &CnpConfig, gids: &[GidEntry], defects: &Defects) -> Packet {
     // rule: congestion.notification_point.cnp-to-source
     let source = if qp.kind == QpKind::Ud { marked.ext.deth.src_qp } else { qp.peer_qpn() };
     let dest_qpn = if defects.has(Defect::SendsCnpToOwnQp) { qp.qpn } else { source };
+    // A datagram queue pair listens to several GIDs.
+    let to = GidEntry { gid: marked.net.dst_gid(), kind: GidKind::of(&marked.net) };
     let route = Route {
+        gid_index: gids.iter().position(|entry| *entry == to).unwrap_or(qp.gid_index()),
         remote_gid: marked.net.src_gid(),
         dest_qpn,
         traffic_class: config.traffic_class(),

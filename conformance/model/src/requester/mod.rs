@@ -34,7 +34,7 @@ use crate::packet::Packet;
 use crate::qp::Qp;
 use crate::schedule::Turn;
 use crate::time::Time;
-use crate::verbs::{EventKind, QpKind, QpState, SendRequest};
+use crate::verbs::{Destination, EventKind, QpKind, QpState, SendRequest};
 use credit::Credit;
 use work::{Stage, Work};
 
@@ -98,6 +98,11 @@ impl Requester {
             Timer::Off => None,
             Timer::Ack(end) | Timer::Rnr(end) => Some(end),
         }
+    }
+
+    /// Where the packet that is sent next goes, when its request says so.
+    pub(crate) fn next_destination(&self) -> Option<&Destination> {
+        self.queue.get(self.cursor.work)?.request.destination.as_ref()
     }
 
     /// Requests that are posted and not done.

@@ -12,7 +12,7 @@ use rocespec_model::{
     QpKind, QpState, SendOperation, SendRequest, Time,
 };
 
-use super::{DUT_MAC, TESTER_MAC};
+use super::{DUT_MAC, QKEY, TESTER_MAC};
 
 /// The peer's queue pair number for the first of the endpoint's; the others follow.
 pub const PEER: u32 = 0x100;
@@ -84,36 +84,70 @@ impl Flow {
     }
 
     fn connect(&mut self, peer: u32, dscp: u8) {
-        let (qp, _) = self.port.create_qp(QpKind::Rc, Capacity::default()).unwrap();
         let none = QpAttributes::default();
-        let moves = [
-            QpAttributes {
-                state: Some(QpState::Init),
-                pkey_index: Some(0),
-                access: Some(Access::REMOTE_WRITE | Access::REMOTE_READ),
-                ..none.clone()
-            },
-            QpAttributes {
-                state: Some(QpState::Rtr),
-                path_mtu: Some(Mtu::B1024),
-                dest_qpn: Some(Qpn::new(peer)),
-                rq_psn: Some(Psn::new(0)),
-                max_dest_rd_atomic: Some(4),
-                min_rnr_timer: Some(RnrTimer::new(14)),
-                remote_gid: Some(REMOTE),
-                traffic_class: Some(dscp << 2),
-                ..none.clone()
-            },
-            QpAttributes {
-                state: Some(QpState::Rts),
-                sq_psn: Some(Psn::new(0)),
-                timeout: Some(0),
-                retry_count: Some(7),
-                rnr_retry: Some(7),
-                max_rd_atomic: Some(4),
-                ..none
-            },
-        ];
+        self.add(
+            QpKind::Rc,
+            [
+                QpAttributes {
+                    state: Some(QpState::Init),
+                    pkey_index: Some(0),
+                    access: Some(Access::REMOTE_WRITE | Access::REMOTE_READ),
+                    ..none.clone()
+                },
+                QpAttributes {
+                    state: Some(QpState::Rtr),
+                    path_mtu: Some(Mtu::B1024),
+                    dest_qpn: Some(Qpn::new(peer)),
+                    rq_psn: Some(Psn::new(0)),
+                    max_dest_rd_atomic: Some(4),
+                    min_rnr_timer: Some(RnrTimer::new(14)),
+                    remote_gid: Some(REMOTE),
+                    traffic_class: Some(dscp << 2),
+                    ..none.clone()
+                },
+                QpAttributes {
+                    state: Some(QpState::Rts),
+                    sq_psn: Some(Psn::new(0)),
+                    timeout: Some(0),
+                    retry_count: Some(7),
+                    rnr_retry: Some(7),
+                    max_rd_atomic: Some(4),
+                    ..none
+                },
+            ],
+        );
+    }
+
+    /// An unreliable connection, and a datagram queue pair with the first GID.
+    pub fn connect_unreliable(&mut self) {
+        let state = |state| QpAttributes { state: Some(state), ..QpAttributes::default() };
+        self.add(
+            QpKind::Uc,
+            [
+                QpAttributes { pkey_index: Some(0), access: Some(Access::REMOTE_WRITE), ..state(QpState::Init) },
+                QpAttributes {
+                    path_mtu: Some(Mtu::B1024),
+                    dest_qpn: Some(Qpn::new(PEER)),
+                    rq_psn: Some(Psn::new(0)),
+                    remote_gid: Some(REMOTE),
+                    traffic_class: Some(10 << 2),
+                    ..state(QpState::Rtr)
+                },
+                QpAttributes { sq_psn: Some(Psn::new(0)), ..state(QpState::Rts) },
+            ],
+        );
+        self.add(
+            QpKind::Ud,
+            [
+                QpAttributes { pkey_index: Some(0), qkey: Some(QKEY), ..state(QpState::Init) },
+                state(QpState::Rtr),
+                QpAttributes { sq_psn: Some(Psn::new(0)), ..state(QpState::Rts) },
+            ],
+        );
+    }
+
+    fn add(&mut self, kind: QpKind, moves: [QpAttributes; 3]) {
+        let (qp, _) = self.port.create_qp(kind, Capacity::default()).unwrap();
         for attributes in moves {
             self.port.modify_qp(qp, &attributes).unwrap();
         }

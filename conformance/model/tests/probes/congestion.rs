@@ -31,7 +31,7 @@ fn reacting(reaction: ReactionConfig, defects: Defects, cnps: usize, frame: Vec<
         flow.receive(&frame);
         flow.run(2);
     }
-    format!("{:?}", (0..10).map(|_| flow.shares(100)).collect::<Vec<_>>())
+    format!("{:?}", (0..4).map(|_| flow.shares(100)).collect::<Vec<_>>())
 }
 
 fn both(packet: &mut Roce<'_>) {

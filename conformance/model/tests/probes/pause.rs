@@ -16,7 +16,7 @@ fn slices(mode: PauseMode, defects: Defects, frames: &[Vec<u8>]) -> String {
         flow.receive(frame);
         flow.run(5);
     }
-    format!("{:?}", (0..10).map(|_| flow.shares(20)).collect::<Vec<_>>())
+    format!("{:?}", (0..6).map(|_| flow.shares(20)).collect::<Vec<_>>())
 }
 
 pub(crate) const PROBES: &[super::Probe] = &[
