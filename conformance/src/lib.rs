@@ -5,6 +5,7 @@
 pub mod capture;
 pub mod cli;
 pub mod dut;
+pub mod golden;
 pub mod ledger;
 pub mod link;
 pub mod oracle;

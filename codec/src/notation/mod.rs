@@ -28,6 +28,7 @@
 
 mod digits;
 mod error;
+mod fields;
 mod head;
 mod number;
 mod other;
@@ -42,6 +43,7 @@ mod value;
 mod words;
 
 pub use error::{NotationError, NotationErrorKind, Snippet};
+pub use fields::{Said, fields};
 pub use parse::{Line, parse};
 pub use pattern::{Mismatch, Pattern, parse_pattern};
 pub use print::{Printed, PrintedFrame, print, print_frame};

@@ -91,15 +91,12 @@ impl fmt::Display for Printed<'_> {
         }
         let base = scope.like_base(head.opcode, kind, untagged);
         let right_icrc = right_icrc.unwrap_or_else(|| icrc::compute(packet));
-        let mut written = Written { packet, base: &base, right_icrc, fields: 0 };
-        unrolled(&mut written);
+        let written = written(packet, &base, right_icrc);
         let names = Names { origin: scope.origin(), regions: scope.regions, rkey: rkey(packet), absolute, elided };
-        for field in written.fields() {
+        for field in set(written) {
             if let Some(value) = (field.get)(packet) {
                 f.write_str(" ")?;
-                let is_icrc = field.name == ICRC;
-                let fault = IcrcFault::ALL.into_iter().find(|fault| is_icrc && fault.of(right_icrc) == packet.icrc);
-                names.word(f, field, fault.map_or(Given::Exactly(value), Given::Icrc))?;
+                names.word(f, field, given(field, value, right_icrc))?;
             }
         }
         f.flush()
@@ -107,6 +104,30 @@ impl fmt::Display for Printed<'_> {
 }
 
 const ICRC: &str = "icrc";
+
+/// The value as the line gives it: an ICRC by what is wrong with it.
+pub(super) fn given<'v>(field: &Field, value: Value<'v>, right_icrc: u32) -> Given<'v> {
+    let is_icrc = field.name == ICRC;
+    let fault = IcrcFault::ALL.into_iter().find(|fault| is_icrc && value == Value::Uint(fault.of(right_icrc).into()));
+    fault.map_or(Given::Exactly(value), Given::Icrc)
+}
+
+/// The fields that the line says: a bit for each, by its place in [`FIELDS`].
+#[inline]
+pub(super) fn written(packet: &Roce<'_>, base: &Roce<'_>, right_icrc: u32) -> u128 {
+    let mut written = Written { packet, base, right_icrc, fields: 0 };
+    unrolled(&mut written);
+    written.fields
+}
+
+/// The fields whose bits are set.
+fn set(mut left: u128) -> impl Iterator<Item = &'static Field> {
+    core::iter::from_fn(move || {
+        let at = left.trailing_zeros() as usize;
+        left &= left.wrapping_sub(1);
+        FIELDS.get(at)
+    })
+}
 
 /// Finds the fields that the line says.
 struct Written<'w> {
@@ -118,17 +139,6 @@ struct Written<'w> {
 }
 
 const _: () = assert!(FIELDS.len() <= 128);
-
-impl Written<'_> {
-    fn fields(&self) -> impl Iterator<Item = &'static Field> + use<> {
-        let mut left = self.fields;
-        core::iter::from_fn(move || {
-            let at = left.trailing_zeros() as usize;
-            left &= left.wrapping_sub(1);
-            FIELDS.get(at)
-        })
-    }
-}
 
 impl Each for Written<'_> {
     #[inline(always)]

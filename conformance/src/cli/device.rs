@@ -88,7 +88,7 @@ impl Choice {
 const MAX_PROFILE: u64 = 1 << 20;
 
 /// The text of a file. A pipe would keep us waiting, a device would never end.
-fn read(path: &Path) -> anyhow::Result<String> {
+pub(super) fn read(path: &Path) -> anyhow::Result<String> {
     if !path.is_file() {
         bail!("it is not a file");
     }

@@ -1,5 +1,6 @@
 //! The command line: one file per subcommand, thin.
 
+mod compare;
 mod corpus;
 mod decode;
 mod defects;
@@ -9,6 +10,7 @@ mod output;
 mod rules;
 mod run;
 mod scenarios;
+mod stop;
 
 use std::process::ExitCode;
 
@@ -30,6 +32,8 @@ something is missing, the device does not answer, a file cannot be read).";
 enum Command {
     /// Run scenarios against a device and judge it.
     Run(run::Args),
+    /// Compare a device with the reference model, packet by packet, and explain the differences.
+    Compare(compare::Args),
     /// List the scenarios.
     List(list::Args),
     /// List the rules and which scenario tests each.
@@ -49,6 +53,7 @@ type Outcome = anyhow::Result<u8>;
 pub fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Run(args) => run::run(&args),
+        Command::Compare(args) => compare::run(&args),
         Command::List(args) => list::run(&args),
         Command::Rules(args) => rules::run(&args),
         Command::Defects(args) => defects::run(&args),

@@ -10,12 +10,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rocespec_reports::outcome::Run;
 use rocespec_reports::{folder, json, junit, terminal};
 
-use super::{Outcome, device, output, scenarios};
+use super::{Outcome, device, output, scenarios, stop};
 use crate::profile::Profile;
 use crate::run::{self, Done, Options};
 use crate::scenario::Scenario;
-
-mod stop;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -119,7 +117,7 @@ fn warn_of_stale_deviations(profile: &Profile, catalogue: &[Scenario]) {
 }
 
 /// A bar on standard error while a person looks at it.
-fn progress(cases: usize) -> ProgressBar {
+pub(super) fn progress(cases: usize) -> ProgressBar {
     let target = match std::io::stderr().is_terminal() {
         true => ProgressDrawTarget::stderr(),
         false => ProgressDrawTarget::hidden(),

@@ -1,6 +1,7 @@
 //! The tester's bench: one case on one device, with what has arrived and what has been found so far.
 
 mod expect;
+pub(super) mod observe;
 mod post;
 mod software;
 

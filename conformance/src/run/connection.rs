@@ -1,5 +1,6 @@
 //! A live connection: the queue pair on the device, the tester's end of it, and the symbols that a script may use.
 
+use std::collections::BTreeMap;
 use std::net::Ipv6Addr;
 
 use rocespec_codec::field;
@@ -31,6 +32,8 @@ pub(super) struct Connection {
     buffers: Vec<MemoryRegion>,
     /// Requests posted so far: the next work request id.
     pub(super) posted: u64,
+    /// Where each posted receive puts its message, region and offset, by work request id.
+    pub(super) receives: BTreeMap<u64, (u32, u64)>,
 }
 
 /// What the tester chooses for itself.
@@ -72,6 +75,7 @@ impl Connection {
             regions: Vec::new(),
             buffers: Vec::new(),
             posted: 0,
+            receives: BTreeMap::new(),
         })
     }
 

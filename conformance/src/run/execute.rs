@@ -76,7 +76,7 @@ pub(super) fn execute(
 }
 
 /// The first thing that the device cannot do and the case needs.
-fn lacking(dut: &dyn Dut, scenario: &Scenario, setup: &Setup) -> Option<String> {
+pub(super) fn lacking(dut: &dyn Dut, scenario: &Scenario, setup: &Setup) -> Option<String> {
     let network = match setup.ip {
         Network::V4 => "ipv4",
         Network::V6 => "ipv6",
@@ -93,7 +93,7 @@ fn lacking(dut: &dyn Dut, scenario: &Scenario, setup: &Setup) -> Option<String> 
 }
 
 /// Numbers of the tester's end: the same for the same seed and case, whatever ran before, unless they are taken.
-fn choose(seed: u64, id: &str, past: &BTreeSet<Qpn>) -> TesterEnd {
+pub(super) fn choose(seed: u64, id: &str, past: &BTreeSet<Qpn>) -> TesterEnd {
     let mut state = id
         .bytes()
         .fold(seed ^ 0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));

@@ -1,6 +1,7 @@
 //! The runner: takes planned cases to a device, one after the other, and judges what comes back.
 
 mod bench;
+pub mod compare;
 mod connection;
 mod execute;
 mod judge;

@@ -39,6 +39,7 @@ impl Bench<'_> {
             self.connection.posted += 1;
             let qp = self.connection.qp;
             let offset = index * stride;
+            self.connection.receives.insert(wr_id, (region.mr, offset));
             self.dut.control(&Command::PostReceive { qp, wr_id, mr: region.mr, offset, length })?;
         }
         Ok(())
@@ -174,7 +175,7 @@ fn describe_pattern(pattern: &CompletionPattern) -> String {
     text
 }
 
-fn describe(completion: &Completion) -> String {
+pub(super) fn describe(completion: &Completion) -> String {
     if completion.status != "success" {
         return completion.status.clone();
     }
