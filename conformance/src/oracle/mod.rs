@@ -1,10 +1,13 @@
 //! The oracle: what is asked of every frame that a device sends, whatever the script says.
 //!
-//! A rule looks at a frame and yields a [`Breach`]. One file per family of rules.
+//! A rule looks at a frame and yields a [`Breach`]. One file per family of rules: what a frame is on its own ([`lint`]),
+//! and what it is after those before it ([`Stream`]).
 
 mod lint;
+mod stream;
 
 pub use lint::{Ends, lint, source_port, undecodable};
+pub use stream::{Stream, StreamConfig};
 
 use rocespec_reports::outcome::Level;
 
