@@ -26,6 +26,7 @@ mod damage;
 mod fate;
 mod faults;
 mod listed;
+pub mod pair;
 mod script;
 mod switch;
 #[cfg(test)]

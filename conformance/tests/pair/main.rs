@@ -1,0 +1,3 @@
+//! Two endpoints over a faulty link: whatever it does, what must hold holds.
+
+mod basics;
