@@ -186,7 +186,7 @@ impl Pair {
         if self.is_done() {
             return Ok(false);
         }
-        let timeouts = self.sides.iter().filter_map(|side| side.next_event());
+        let timeouts = self.sides.iter().filter_map(Side::next_event);
         let Some(next) = self.link.next_arrival().into_iter().chain(timeouts).min() else {
             let end = if self.sides[0].mirror.outstanding() > 0 { End::A } else { End::B };
             return Err(self.violation(end, "nothing can happen any more, and not everything is done".into(), None));

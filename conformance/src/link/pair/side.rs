@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use rocespec_codec::notation::{self, Region};
-use rocespec_codec::{Header, Msn, Qpn, Roce, SyndromeClass, Transport, icrc};
+use rocespec_codec::{Header, Info, Msn, Qpn, Roce, SyndromeClass, Transport, icrc};
 use rocespec_model::{
     Completion, CompletionKind, Input, MemoryRegion, QpState, SendOperation, SendRequest, Status, Time, VerbError,
 };
@@ -178,7 +178,7 @@ impl Side {
         let port = packet.udp.map(|udp| udp.sport).filter(|_| packet.bth.opcode.transport() == self.transport);
         breaches.extend(oracle::source_port(self.source_port, port));
         self.source_port = self.source_port.or(port);
-        let is_request = packet.bth.opcode.info().is_some_and(|info| info.is_request());
+        let is_request = packet.bth.opcode.info().is_some_and(Info::is_request);
         let is_again = is_request && packet.bth.psn.since(self.stream.next_psn()) < 0;
         breaches.extend(self.stream.sent(&packet));
         if let Some(breach) = breaches.into_iter().find(|breach| breach.level == Level::Must) {
