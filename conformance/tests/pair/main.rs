@@ -1,3 +1,6 @@
 //! Two endpoints over a faulty link: whatever it does, what must hold holds.
+#![allow(unreachable_pub, missing_docs, reason = "test programs have no outside")]
 
 mod basics;
+mod case;
+mod properties;

@@ -78,7 +78,7 @@ fn read_again(qp: &mut Qp, request: &Request<'_, '_>, cx: &mut Context<'_>) {
     {
         retry.va = original.va;
     }
-    qp.responder.outbox.push(Response::Read(ReadStream::new(psn, retry, qp.responder.msn)), cx);
+    qp.responder.outbox.push_again(Response::Read(ReadStream::new(psn, retry, qp.responder.msn)), cx);
 }
 
 /// rule: rc.responder.duplicate-atomic
@@ -93,7 +93,10 @@ fn atomic_again(qp: &mut Qp, request: &Request<'_, '_>, cx: &mut Context<'_>) {
         stored
     };
     match original {
-        Some(original) => qp.responder.outbox.push(Response::Atomic { psn, msn: qp.responder.msn, original }, cx),
+        Some(original) => {
+            let response = Response::Atomic { psn, msn: qp.responder.msn, original };
+            qp.responder.outbox.push_again(response, cx);
+        }
         None => cx.count(Counter::DropDuplicate),
     }
 }
@@ -107,7 +110,7 @@ fn placed_again(qp: &mut Qp, request: &Request<'_, '_>, cx: &mut Context<'_>) {
     if request.operation == Operation::AtomicWrite && cx.has(Defect::ExecutesDuplicateAtomicWrite) {
         let _ = atomic_write::perform(request, cx);
     }
-    flush::answer(qp, psn, qp.responder.msn, cx);
+    flush::answer(qp, psn, qp.responder.msn, true, cx);
 }
 
 /// Delivers the data of a duplicate again, as only a defect does.

@@ -63,14 +63,19 @@ pub(super) fn done(qp: &mut Qp, request: &Request<'_, '_>, cx: &mut Context<'_>)
     qp.responder.remembered.push(remembered::Entry { psn, psns: 1, what: remembered::What::Placed }, limit);
     qp.responder.count_message(request, cx);
     qp.responder.advance(1);
-    answer(qp, psn, qp.responder.msn, cx);
+    answer(qp, psn, qp.responder.msn, false, cx);
 }
 
-/// Sends the empty READ response that answers a FLUSH or an ATOMIC WRITE.
-pub(super) fn answer(qp: &mut Qp, psn: Psn, msn: Msn, cx: &mut Context<'_>) {
+/// Sends the empty READ response that answers a FLUSH or an ATOMIC WRITE, for the first time or again.
+pub(super) fn answer(qp: &mut Qp, psn: Psn, msn: Msn, again: bool, cx: &mut Context<'_>) {
     // rule: rc.responder.flush, rc.responder.atomic-write
     if cx.has(Defect::AnswersFlushWithAck) {
         return super::acknowledge::acknowledge(qp, psn, cx);
     }
-    qp.responder.outbox.push(Response::Read(ReadStream::new(psn, Reth::default(), msn)), cx);
+    let response = Response::Read(ReadStream::new(psn, Reth::default(), msn));
+    if again {
+        qp.responder.outbox.push_again(response, cx);
+    } else {
+        qp.responder.outbox.push(response, cx);
+    }
 }

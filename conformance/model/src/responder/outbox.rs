@@ -20,6 +20,8 @@ pub(crate) struct Outbox(VecDeque<Entry>);
 struct Entry {
     turn: Turn,
     response: Response,
+    /// It answers a duplicate.
+    is_repeated: bool,
 }
 
 /// A response; a READ's is taken apart into packets only when they leave.
@@ -58,14 +60,25 @@ impl Outbox {
         self.0.front().is_some_and(|entry| matches!(entry.response, Response::Read(_)))
     }
 
-    /// READs and ATOMICs that are not answered yet.
+    /// READs and ATOMICs that are not answered yet. Duplicates are not among them: the network may have made them.
     pub(super) fn reads(&self) -> usize {
-        self.0.iter().filter(|entry| !matches!(entry.response, Response::Acknowledge { .. })).count()
+        let counts = |entry: &&Entry| !entry.is_repeated && !matches!(entry.response, Response::Acknowledge { .. });
+        self.0.iter().filter(counts).count()
+    }
+
+    /// The response to a request that is executed now.
+    pub(super) fn push(&mut self, response: Response, cx: &mut Context<'_>) {
+        self.push_entry(response, false, cx);
+    }
+
+    /// The response to a duplicate.
+    pub(super) fn push_again(&mut self, response: Response, cx: &mut Context<'_>) {
+        self.push_entry(response, true, cx);
     }
 
     /// rule: rc.responder.response-order
-    pub(super) fn push(&mut self, response: Response, cx: &mut Context<'_>) {
-        let entry = Entry { turn: cx.turn_at(cx.due), response };
+    fn push_entry(&mut self, response: Response, is_repeated: bool, cx: &mut Context<'_>) {
+        let entry = Entry { turn: cx.turn_at(cx.due), response, is_repeated };
         if cx.has(Defect::AcksBeforeResponses) && matches!(response, Response::Acknowledge { .. }) {
             self.0.push_front(entry);
         } else {

@@ -60,6 +60,13 @@ fn more_reads_than_granted_may_be_refused() {
 }
 
 #[test]
+fn a_read_that_the_network_doubled_is_none_too_many() {
+    let mut strict = with(Policy { excess_reads: ExcessReads::Nak, ..Policy::PLAIN });
+    let doubled = [0, 0, 1, 2, 3].map(|psn| req(Opcode::RC_RDMA_READ_REQUEST, psn).to(0, 4));
+    assert_eq!(strict.burst(doubled).last().unwrap(), "ONLY 3 msn=4 4B");
+}
+
+#[test]
 fn presets_have_names_of_their_own() {
     let mut names: Vec<_> = Policy::PRESETS.iter().map(|(name, _)| *name).collect();
     names.sort_unstable();

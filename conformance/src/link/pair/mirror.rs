@@ -105,7 +105,7 @@ impl Mirror {
         let mut data = data.concat();
         data.truncate(len as usize);
         let psns = match operation.kind {
-            CompareSwap | FetchAdd | AtomicWrite | Flush => 1,
+            Flush => 1,
             _ => len.div_ceil(self.mtu).max(1),
         };
         // Compares with what is there now; by the time it is executed that may have changed.
@@ -276,7 +276,9 @@ impl Mirror {
 
     fn forget(&mut self) {
         let kept = if self.is_reliable { 0 } else { REMEMBERED };
-        while self.records.len() > kept && self.records[0].completed {
+        // What failed may be on its way still.
+        let is_done = |record: &Record| record.completed && (record.executed || !self.is_reliable);
+        while self.records.len() > kept && is_done(&self.records[0]) {
             self.records.pop_front();
         }
     }

@@ -175,7 +175,6 @@ impl Pair {
 
     /// Does what is to be done now, then moves on to when something happens next. False when all is done.
     fn step(&mut self, end: Time) -> Result<bool, Box<Violation>> {
-        self.refill();
         for end in End::BOTH {
             let side = &mut self.sides[end as usize];
             side.port.endpoint.handle(self.now, Input::Timeout);
@@ -183,6 +182,7 @@ impl Pair {
                 .map_err(|error| self.violation(end, Fault::refused(&error), None))?;
             self.pump(end)?;
         }
+        self.refill();
         if self.is_done() {
             return Ok(false);
         }

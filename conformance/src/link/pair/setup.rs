@@ -10,8 +10,8 @@ use rocespec_codec::{
     Transport, Udp,
 };
 use rocespec_model::{
-    Access, Capacity, Config, Defects, Endpoint, GidEntry, GidKind, MemoryRegion, Policy, QpAttributes, QpHandle,
-    QpKind, QpState, VerbError,
+    Access, Capabilities, Capacity, Config, Defects, Endpoint, GidEntry, GidKind, MemoryRegion, Policy, QpAttributes,
+    QpHandle, QpKind, QpState, VerbError,
 };
 
 use crate::link::End;
@@ -147,6 +147,7 @@ pub(super) fn port(end: End, config: &PairConfig) -> Result<Port, VerbError> {
         first_qpn: Qpn::new(0x11 + 0x66 * end as u32),
         policy: config.policy[end as usize],
         defects: config.defects[end as usize],
+        capabilities: Capabilities { flush: true, atomic_write: true },
         ..Config::default()
     });
     endpoint.add_neighbour(gid(end.other(), config.network), mac(end.other()));

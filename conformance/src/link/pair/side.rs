@@ -162,7 +162,8 @@ impl Side {
             length: record.len,
             remote_va: self.remote.va + record.place as u64,
             rkey: self.remote.rkey,
-            immediate: record.immediate,
+            // Of a FLUSH: global visibility of the range.
+            immediate: if record.kind == SendOperation::Flush { 1 } else { record.immediate },
             compare_add: record.compare_add,
             swap: record.swap,
             ..SendRequest::new(record.number, record.kind)

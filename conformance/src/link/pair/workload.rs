@@ -25,11 +25,23 @@ pub struct Operation {
 
 /// What a transport can do, of what a pair tries.
 pub fn kinds(transport: Transport) -> &'static [SendOperation] {
-    use SendOperation::{CompareSwap, FetchAdd, RdmaRead, RdmaWrite, RdmaWriteWithImmediate, Send, SendWithImmediate};
+    use SendOperation::{
+        AtomicWrite, CompareSwap, FetchAdd, Flush, RdmaRead, RdmaWrite, RdmaWriteWithImmediate, Send, SendWithImmediate,
+    };
     match transport {
         Transport::Ud => &[Send, SendWithImmediate],
         Transport::Uc => &[Send, SendWithImmediate, RdmaWrite, RdmaWriteWithImmediate],
-        _ => &[Send, SendWithImmediate, RdmaWrite, RdmaWriteWithImmediate, RdmaRead, CompareSwap, FetchAdd],
+        _ => &[
+            Send,
+            SendWithImmediate,
+            RdmaWrite,
+            RdmaWriteWithImmediate,
+            RdmaRead,
+            CompareSwap,
+            FetchAdd,
+            Flush,
+            AtomicWrite,
+        ],
     }
 }
 

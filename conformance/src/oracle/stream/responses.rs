@@ -9,6 +9,8 @@ use crate::oracle::Breach;
 
 /// Most READs, ATOMICs and the like that are remembered; responses to older ones are no longer judged.
 const LIMIT: usize = 256;
+/// Most requests that a device has taken in before it answers the first of them.
+const UNANSWERED: usize = 1024;
 /// How far back a PSN is still taken for an old one.
 const OLDEST: u32 = 1 << 22;
 
@@ -17,8 +19,10 @@ const OLDEST: u32 = 1 << 22;
 pub(super) struct Responses {
     /// No right responder expects a PSN beyond this one.
     reach: Psn,
-    /// The lowest PSN that was received.
-    floor: Option<Psn>,
+    /// The lowest PSN that was expected or received.
+    floor: Psn,
+    /// A request was received.
+    any: bool,
     /// Packets received that may have ended a message: no responder has counted more messages.
     endings: u64,
     asked: VecDeque<Asked>,
@@ -30,6 +34,8 @@ pub(super) struct Responses {
     acknowledged: Msn,
     /// PSN of the sequence NAK whose packet has not come yet.
     gap: Option<Psn>,
+    /// PSNs of the requests that came last: the NAK for a gap may leave when the gap is filled long since.
+    recent: VecDeque<Psn>,
     /// It has sent a NAK that ends the connection.
     failed: bool,
 }
@@ -73,13 +79,15 @@ impl Responses {
     pub(super) fn new(config: &StreamConfig) -> Responses {
         Responses {
             reach: config.expects_from,
-            floor: None,
+            floor: config.expects_from,
+            any: false,
             endings: 0,
             asked: VecDeque::new(),
             forgotten: false,
             messages: 0,
             acknowledged: Msn::new(0),
             gap: None,
+            recent: VecDeque::new(),
             failed: false,
         }
     }
@@ -96,15 +104,17 @@ impl Responses {
         // Only one that is new for certain must be answered before what follows.
         let asked = Asked { psn, psns: psns(packet, config.mtu), opcode, len, answered: psn != self.reach };
         let later = |one: Psn, other: Psn| if one.since(other) > 0 { one } else { other };
-        let lowest = self.floor.filter(|floor| psn.since(*floor) >= 0).unwrap_or(psn);
-        self.floor = Some(later(lowest, self.reach.minus(OLDEST)));
+        let lowest = if psn.since(self.floor) < 0 { psn } else { self.floor };
+        self.floor = later(lowest, self.reach.minus(OLDEST));
+        self.any = true;
         if psn.since(self.reach) <= 0 || !config.go_back_n {
             self.endings += u64::from(info.ends_message());
             self.reach = later(self.reach, asked.end());
         }
-        if self.gap.is_some_and(|gap| gap.is_within(asked.psn, asked.psns)) {
-            self.gap = None;
+        if self.recent.len() == UNANSWERED {
+            self.recent.pop_front();
         }
+        self.recent.push_back(psn);
         self.remember(asked);
     }
 
@@ -156,13 +166,13 @@ impl Responses {
     /// rule: rc.responder.unexpected-response
     fn judge_psn(&self, psn: Psn, is_positive: bool, seen: &str) -> Option<Breach> {
         let too_far = psn.since(self.reach) >= if is_positive { 0 } else { 1 };
-        let too_old = self.floor.is_none_or(|floor| psn.since(floor) < -1);
         // One before the first: nothing is acknowledged, as an ACK that only gives credits says.
+        let too_old = psn.since(self.floor) < -1;
         let why = "a response answers a request that was received";
-        (too_far || too_old).then(|| {
-            let expected = match self.floor {
-                Some(floor) => format!("psn=@{:#08x} to @{:#08x}", floor.get(), self.reach.minus(1).get()),
-                None => "nothing, since nothing was received".to_owned(),
+        (too_far || too_old || !self.any).then(|| {
+            let expected = match self.any {
+                true => format!("psn=@{:#08x} to @{:#08x}", self.floor.get(), self.reach.minus(1).get()),
+                false => "nothing, since nothing was received".to_owned(),
             };
             must("rc.responder.unexpected-response", expected, seen.to_owned(), why)
         })
@@ -192,6 +202,10 @@ impl Responses {
 
     /// rule: rc.responder.one-nak-per-gap
     fn judge_gap(&mut self, psn: Psn) -> Option<Breach> {
+        if self.recent.contains(&psn) {
+            self.gap = None;
+            return None;
+        }
         let repeated = self.gap.replace(psn) == Some(psn);
         let why = "one sequence NAK asks for a packet, until it has come";
         let expected = "silence until that packet comes".to_owned();
