@@ -36,6 +36,9 @@ pub struct Emulator {
     events: Vec<AsyncEvent>,
 }
 
+/// Packets on their way at once that the capability `pipeline` stands for.
+const PIPELINE: u32 = 16;
+
 /// Most events that wait to be asked for.
 const MAX_EVENTS: usize = 1024;
 
@@ -70,6 +73,9 @@ impl Emulator {
     pub fn new(policy: Policy, defects: Defects, mut profile: Profile) -> Emulator {
         if policy.credit_use == CreditUse::Kept {
             profile.capabilities.push("credits".to_owned());
+        }
+        if policy.window >= PIPELINE {
+            profile.capabilities.push("pipeline".to_owned());
         }
         let gids = vec![
             GidEntry { gid: V4.to_ipv6_mapped(), kind: rocespec_model::GidKind::RoceV2 },

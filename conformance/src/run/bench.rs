@@ -97,6 +97,8 @@ pub(super) struct Bench<'d> {
     source_port: Option<u16>,
     /// When the last packet of the script left or came, or the software last did something. `after` counts from here.
     last_step: Time,
+    /// The script sends no request of the tester: the device asks, the tester answers.
+    only_answers: bool,
     /// The PSN behind the last request that the device sent: what lies before is sent again.
     requested: Psn,
 }
@@ -118,6 +120,7 @@ impl<'d> Bench<'d> {
             completed: connection.origin().minus(1),
             source_port: None,
             last_step: dut.now(),
+            only_answers: scenario.steps.iter().all(|step| only_answers(&step.action)),
             requested: connection.origin(),
             dut,
             connection,
@@ -330,6 +333,13 @@ impl<'d> Bench<'d> {
         }
         self.completed = later(self.completed, completed);
     }
+}
+
+/// False for a step in which the tester sends a request, or bytes that may be one.
+fn only_answers(action: &Action) -> bool {
+    let Action::Send(packet) = action else { return true };
+    let word = packet.text.split_whitespace().next().unwrap_or_default();
+    matches!(word, "ACK" | "NAK" | "RNR_NAK" | "ACKNOWLEDGE" | "ATOMIC_ACKNOWLEDGE") || word.contains("READ_RESPONSE")
 }
 
 /// The one of two PSNs that lies further on.

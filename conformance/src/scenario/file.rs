@@ -29,6 +29,7 @@ pub const CAPABILITIES: &[&str] = &[
     "pkey-table",
     "send_invalidate",
     "credits",
+    "pipeline",
     "post_flush",
     "post_atomic_write",
 ];

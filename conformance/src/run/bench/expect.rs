@@ -98,8 +98,15 @@ impl Bench<'_> {
     }
 
     /// Repeats what was acknowledged last and wants the same numbers back: the device lives and nothing has moved.
+    ///
+    /// Where the tester asks for nothing there is nothing to repeat: then it begins with a WRITE of no bytes.
     pub(super) fn probe(&mut self, line: u32) -> Result<(), Stop> {
         let origin = self.connection.origin();
+        if self.only_answers && self.acknowledged == origin.minus(1) {
+            self.send_text("RDMA_WRITE_ONLY psn=0 ack", line)?;
+            let packet = Some(crate::scenario::PacketText { text: "ACK psn=0 msn=1".to_owned(), column: 1 });
+            return self.expect(&[Alternative { packet, loose: false, line }], When::default(), line);
+        }
         let (psn, completed) = (self.acknowledged.since(origin), self.completed.since(origin));
         self.send_text(&format!("SEND_ONLY psn={psn} ack"), line)?;
         // A duplicate is acknowledged with any PSN from its own to the last completed one.

@@ -2,9 +2,10 @@
 
 use std::fmt::Write as _;
 
-use rocespec_control::{Access, Command, Completion, QpAttributes, QpState, Reply};
+use rocespec_control::{Access, Command, Completion, ErrorCode, QpAttributes, QpState, Reply};
 
 use super::{Bench, Stop};
+use crate::dut::DutError;
 use crate::run::connection::unexpected;
 use crate::scenario::{CompletionPattern, MemoryBytes, Step, Verb};
 
@@ -25,7 +26,7 @@ impl Bench<'_> {
             Verb::CheckMemory(place) => self.check_memory(place, step.line),
             Verb::CheckCompletions(patterns) => self.check_completions(patterns, step.line),
             Verb::CheckState(state) => self.check_state(*state, step.line),
-            Verb::Modify(state) => self.modify(*state),
+            Verb::Modify(state) => self.modify(*state, step.line),
             Verb::CheckEvent(name) => self.check_event(name, step.line),
             Verb::Post(post) => self.post_sends(post, step.line),
         }
@@ -83,17 +84,17 @@ impl Bench<'_> {
             _ => None,
         })?;
         let Err(found) = seen else { return Ok(()) };
-        let name =
-            |state: Option<QpState>| state.map_or_else(|| "unknown".to_owned(), |s| format!("{s:?}").to_uppercase());
-        let (expected, found) =
-            (format!("queue pair in {}", name(Some(state))), format!("queue pair in {}", name(found)));
-        Err(self.found(line, None, expected, found, ""))
+        Err(self.found(line, None, in_state(Some(state)), in_state(found), ""))
     }
 
-    fn modify(&mut self, state: QpState) -> Result<(), Stop> {
+    fn modify(&mut self, state: QpState, line: u32) -> Result<(), Stop> {
         let attributes = QpAttributes { state: Some(state), ..QpAttributes::default() };
-        self.dut.control(&Command::ModifyQp { qp: self.connection.qp, attributes })?;
-        Ok(())
+        match self.dut.control(&Command::ModifyQp { qp: self.connection.qp, attributes }) {
+            Err(DutError::Refused(refusal)) if refusal.code == ErrorCode::Refused => {
+                Err(self.found(line, None, in_state(Some(state)), refusal.message, ""))
+            }
+            result => Ok(result.map(|_| ())?),
+        }
     }
 
     /// What else the device reports is free: ports come up, connections are established.
@@ -147,6 +148,11 @@ impl Bench<'_> {
         let found = list(seen.iter().map(describe));
         Err(self.found(line, None, expected, found, ""))
     }
+}
+
+fn in_state(state: Option<QpState>) -> String {
+    let name = state.map_or_else(|| "unknown".to_owned(), |state| format!("{state:?}").to_uppercase());
+    format!("queue pair in {name}")
 }
 
 fn matches(pattern: &CompletionPattern, completion: &Completion) -> bool {
