@@ -2,20 +2,26 @@
 
 use alloc::collections::VecDeque;
 
+use rocespec_codec::RKey;
+
 use crate::config::Capabilities;
 use crate::congestion::CongestionConfig;
 use crate::counters::{Counter, Counters};
 use crate::defect::{Defect, Defects};
-use crate::memory::Memory;
+use crate::memory::{AccessError, Memory, Owner};
 use crate::pause::LinkSpeed;
 use crate::policy::Policy;
 use crate::schedule::Turn;
+use crate::srq::Srqs;
 use crate::time::Time;
-use crate::verbs::{AsyncEvent, EventKind, QpHandle};
+use crate::verbs::{Access, AsyncEvent, EventKind, MemoryHandle, QpHandle};
 
 /// What a queue pair needs of the endpoint around it while it handles a packet.
 pub(crate) struct Context<'a> {
     pub(crate) memory: &'a mut Memory,
+    pub(crate) srqs: &'a mut Srqs,
+    /// The queue pair and its protection domain.
+    pub(crate) owner: Owner,
     pub(crate) capabilities: Capabilities,
     pub(crate) policy: &'a Policy,
     pub(crate) defects: Defects,
@@ -41,7 +47,17 @@ impl Context<'_> {
     }
 
     pub(crate) fn report(&mut self, kind: EventKind, qp: QpHandle) {
-        self.events.push_back(AsyncEvent { kind, qp: Some(qp) });
+        self.events.push_back(AsyncEvent { kind, qp: Some(qp), srq: None });
+    }
+
+    /// Which region the peer may use so, with key, range and rights checked.
+    pub(crate) fn authorize(&self, rkey: RKey, va: u64, len: u64, right: Access) -> Result<MemoryHandle, AccessError> {
+        self.memory.authorize(self.owner, rkey, va, len, right, self.defects)
+    }
+
+    /// As [`Context::authorize`], for the later parts of a range that was let in.
+    pub(crate) fn still_authorize(&self, rkey: RKey, va: u64, right: Access) -> Result<MemoryHandle, AccessError> {
+        self.memory.still_authorize(self.owner, rkey, va, right, self.defects)
     }
 
     /// A turn to send at this time, behind all that were given out before for the same time.

@@ -43,6 +43,8 @@ counters! {
     DropPkey "drop_pkey",
     DropIcrc "drop_icrc",
     DropUnexpectedResponse "drop_unexpected_response",
+    DropUnexpectedRequest "drop_unexpected_request",
+    DropForeignSrq "drop_foreign_srq",
     DropBehindNak "drop_behind_nak",
     DropDuplicate "drop_duplicate",
     DropBusy "drop_busy",

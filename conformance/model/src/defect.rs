@@ -282,6 +282,34 @@ defects! {
         "Drops multicast datagrams.";
     UdDeliversMulticastOnce "ud-delivers-multicast-once" "ud.responder.multicast"
         "Delivers a multicast datagram to one member of the group.";
+    SrqTakesNewestFirst "srq-takes-newest-first" "rc.responder.srq-order"
+        "Takes the receive from a shared queue that was posted last.";
+    SrqForgetsLimit "srq-forgets-limit" "rc.responder.srq-limit"
+        "Does not tell when fewer receives are left in a shared queue than its limit says.";
+    SrqGivesCredits "srq-gives-credits" "rc.responder.srq-credits"
+        "Gives credits for receives of a shared queue.";
+    XrcIgnoresSrqNumber "xrc-ignores-srq-number" "xrc.responder.srq"
+        "Takes receives from the first shared queue of the domain, whatever the request names.";
+    XrcAcceptsForeignSrq "xrc-accepts-foreign-srq" "xrc.responder.domain"
+        "Takes receives from shared queues of other XRC domains.";
+    XrcRepliesWithXrceth "xrc-replies-with-xrceth" "xrc.responder.reply-headers"
+        "Puts an XRCETH into its responses.";
+    XrcCompletesOnQp "xrc-completes-on-qp" "xrc.responder.srq-completion"
+        "Completes receives of a shared queue on the XRC target.";
+    IgnoresPdOfKeys "ignores-pd-of-keys" "memory.responder.pd"
+        "Lets a peer use memory of another protection domain.";
+    KeyOutlivesRegion "key-outlives-region" "memory.responder.deregister"
+        "Serves the key of a region that was deregistered.";
+    WindowKeepsOldKeys "window-keeps-old-keys" "memory.responder.window-key"
+        "Serves keys that a memory window had before it was bound anew.";
+    WindowIgnoresRange "window-ignores-range" "memory.responder.window-range"
+        "Opens the whole region with the key of a memory window.";
+    WindowIgnoresRights "window-ignores-rights" "memory.responder.window-rights"
+        "Gives the rights of the region to whoever has the key of a memory window.";
+    WindowServesEveryQp "window-serves-every-qp" "memory.responder.window-qp"
+        "Serves the key of a memory window of type 2 on every queue pair.";
+    WindowSurvivesInvalidate "window-survives-invalidate" "memory.responder.window-invalidate"
+        "Serves the key of a memory window that was invalidated.";
     IgnoresStartPsn "ignores-start-psn" "rc.requester.start-psn"
         "Begins with PSN 0 whatever was agreed.";
     SendsShortPackets "sends-short-packets" "rc.requester.segmentation"
@@ -368,6 +396,12 @@ defects! {
         "Sends every datagram with its own Q_Key.";
     UdSendsPrivilegedQkey "ud-sends-privileged-qkey" "ud.requester.privileged-qkey"
         "Sends a Q_Key with bit 31 set as it stands in the request.";
+    XrcNamesSrqOnce "xrc-names-srq-once" "xrc.requester.xrceth"
+        "Names the shared receive queue in the first packet of a message alone.";
+    BindsWithoutRight "binds-without-right" "memory.requester.bind"
+        "Binds memory windows to regions that do not allow it.";
+    IgnoresPdOfBuffers "ignores-pd-of-buffers" "memory.requester.pd"
+        "Sends from and receives into memory of another protection domain.";
     UdSendsForeignSource "ud-sends-foreign-source" "ud.requester.source-qp"
         "Names the receiver as the sender of a datagram.";
     SendsCnpWithoutMark "sends-cnp-without-mark" "congestion.notification_point.only-ce"

@@ -13,12 +13,14 @@ use crate::counters::{Counter, Counters};
 use crate::defect::Defect;
 use crate::egress;
 use crate::ingress::{self, Recipients};
-use crate::memory::Memory;
+use crate::memory::{Memory, Owner};
 use crate::multicast::Groups;
 use crate::port::Port;
 use crate::qp::Qp;
 use crate::qps::Qps;
 use crate::schedule::{Schedule, Turn};
+use crate::shared::Shared;
+use crate::srq::Srqs;
 use crate::time::Time;
 use crate::verbs::{AsyncEvent, QpHandle};
 
@@ -56,6 +58,9 @@ pub struct Endpoint {
     pub(crate) memory: Memory,
     pub(crate) qps: Qps,
     pub(crate) groups: Groups,
+    pub(crate) pds: Shared,
+    pub(crate) xrc_domains: Shared,
+    pub(crate) srqs: Srqs,
     pub(crate) events: VecDeque<AsyncEvent>,
     pub(crate) counters: Counters,
     /// The latest time that a caller named.
@@ -76,6 +81,10 @@ impl Endpoint {
             memory: Memory::default(),
             qps: Qps::default(),
             groups: Groups::default(),
+            // Number 0 is the default protection domain.
+            pds: Shared::starting_at(1),
+            xrc_domains: Shared::starting_at(1),
+            srqs: Srqs::default(),
             events: VecDeque::new(),
             counters: Counters::new(),
             now: Time::ZERO,
@@ -250,6 +259,8 @@ impl Endpoint {
         let qp = self.qps.get_mut(handle)?;
         let mut cx = Context {
             memory: &mut self.memory,
+            srqs: &mut self.srqs,
+            owner: Owner { pd: qp.init.pd, qp: handle },
             capabilities: self.config.capabilities,
             policy: &self.config.policy,
             defects: self.config.defects,

@@ -48,10 +48,13 @@ mod policy;
 mod port;
 mod qp;
 mod qps;
+mod receives;
 mod requester;
 mod responder;
 mod route;
 mod schedule;
+mod shared;
+mod srq;
 mod time;
 mod transition;
 mod verbs;
@@ -62,11 +65,12 @@ pub use defect::{Defect, Defects};
 pub use endpoint::{Endpoint, Input, Output};
 pub use pause::{ClassBy, LinkSpeed, PauseConfig, PauseMode};
 pub use policy::{
-    AckWhen, BehindRnr, CreditPolicy, CreditUse, DuplicateAck, ExcessReads, Interruption, LongDatagram, Policy,
-    ReadRetry, ReservedSyndrome,
+    AckWhen, BehindRnr, CreditPolicy, CreditUse, DuplicateAck, ExcessReads, ForeignSrq, Interruption, LongDatagram,
+    Policy, ReadRetry, ReservedSyndrome,
 };
 pub use time::Time;
 pub use verbs::{
-    Access, AsyncEvent, Capacity, Completion, CompletionKind, Destination, EventKind, MAX_REGION, MemoryHandle,
-    MemoryRegion, QpAttributes, QpHandle, QpKind, QpState, SendFlags, SendOperation, SendRequest, Status, VerbError,
+    Access, AsyncEvent, Bind, Capacity, Completion, CompletionKind, Destination, EventKind, MAX_REGION, MemoryHandle,
+    MemoryRegion, MemoryWindow, PdHandle, QpAttributes, QpHandle, QpInit, QpKind, QpState, SendFlags, SendOperation,
+    SendRequest, SrqHandle, SrqInit, Status, VerbError, WindowHandle, WindowKind, XrcDomainHandle,
 };

@@ -39,6 +39,17 @@ pub struct Policy {
     pub uc_interruption: Interruption,
     /// What becomes of a datagram that the receive's buffer is too small for.
     pub long_datagram: LongDatagram,
+    /// What becomes of an XRC request that names a shared receive queue of another domain, or none.
+    pub foreign_srq: ForeignSrq,
+}
+
+/// What becomes of an XRC request that names a shared receive queue of another domain, or none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ForeignSrq {
+    /// It is dropped.
+    Dropped,
+    /// NAK invalid request.
+    Nak,
 }
 
 /// What becomes of a UC message that begins where another one should go on. The other one is lost either way.
@@ -153,6 +164,7 @@ impl Policy {
         reserved_syndrome: ReservedSyndrome::Ignored,
         uc_interruption: Interruption::Taken,
         long_datagram: LongDatagram::Dropped,
+        foreign_srq: ForeignSrq::Nak,
     };
 
     /// Policies by name, the plain one first.
@@ -172,6 +184,7 @@ impl Policy {
                 timeout_multiple: 1,
                 uc_interruption: Interruption::Lost,
                 long_datagram: LongDatagram::Completed,
+                foreign_srq: ForeignSrq::Dropped,
                 ..Policy::PLAIN
             },
         ),

@@ -2,22 +2,22 @@
 
 use alloc::collections::VecDeque;
 
-use rocespec_codec::{Ethernet, Info, Mtu, PKey, QKey, Qpn, RKey, RnrTimer, Roce, Transport};
+use rocespec_codec::{Ethernet, Info, Mtu, PKey, QKey, Qpn, RnrTimer, Roce, Transport};
 
 use crate::config::PKEY_TABLE;
 use crate::congestion::Pacer;
 use crate::context::Context;
+use crate::counters::Counter;
 use crate::defect::Defect;
 use crate::packet::Packet;
 use crate::pause::ClassBy;
+use crate::receives::Receive;
 use crate::requester::{self, Requester};
 use crate::responder::{self, Responder};
 use crate::schedule::{Place, Turn};
 use crate::time::Time;
 use crate::transition;
-use crate::verbs::{
-    Access, Capacity, Completion, CompletionKind, MemoryHandle, QpAttributes, QpHandle, QpKind, QpState, Status,
-};
+use crate::verbs::{Access, Completion, QpAttributes, QpHandle, QpInit, QpKind, QpState, SrqHandle, Status};
 
 /// A queue pair.
 #[derive(Debug)]
@@ -25,13 +25,15 @@ pub(crate) struct Qp {
     pub(crate) handle: QpHandle,
     pub(crate) qpn: Qpn,
     pub(crate) kind: QpKind,
-    pub(crate) capacity: Capacity,
+    pub(crate) init: QpInit,
     /// Bytes of the longest packet, where no path MTU was agreed.
     port_mtu: Mtu,
     pub(crate) state: QpState,
     /// What was set so far; `state` in it is unused.
     pub(crate) attributes: QpAttributes,
     pub(crate) receives: VecDeque<Receive>,
+    /// Where it takes receives from instead: of an XRC target what its last request named.
+    pub(crate) srq: Option<SrqHandle>,
     pub(crate) completions: VecDeque<Completion>,
     pub(crate) responder: Responder,
     pub(crate) requester: Requester,
@@ -44,38 +46,18 @@ pub(crate) struct Qp {
     pub(crate) place: Place,
 }
 
-/// A posted receive.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Receive {
-    pub(crate) wr_id: u64,
-    pub(crate) mr: MemoryHandle,
-    pub(crate) offset: u64,
-    pub(crate) length: u32,
-}
-
-/// What a receive completes with beside its status.
-#[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Delivery {
-    pub(crate) byte_len: u32,
-    pub(crate) immediate: Option<u32>,
-    pub(crate) invalidated: Option<RKey>,
-    pub(crate) solicited: bool,
-    pub(crate) src_qpn: Qpn,
-    /// The buffer begins with the GRH area.
-    pub(crate) grh: bool,
-}
-
 impl Qp {
-    pub(crate) fn new(handle: QpHandle, qpn: Qpn, kind: QpKind, capacity: Capacity, port_mtu: Mtu) -> Qp {
+    pub(crate) fn new(handle: QpHandle, qpn: Qpn, init: QpInit, port_mtu: Mtu) -> Qp {
         Qp {
             handle,
             qpn,
-            kind,
-            capacity,
+            kind: init.kind,
+            init,
             port_mtu,
             state: QpState::Reset,
             attributes: initial_attributes(),
             receives: VecDeque::new(),
+            srq: init.srq,
             completions: VecDeque::new(),
             responder: Responder::default(),
             requester: Requester::default(),
@@ -89,7 +71,7 @@ impl Qp {
     /// Back to how it was made.
     pub(crate) fn reset(&mut self) {
         let place = self.place;
-        *self = Qp { place, ..Qp::new(self.handle, self.qpn, self.kind, self.capacity, self.port_mtu) };
+        *self = Qp { place, ..Qp::new(self.handle, self.qpn, self.init, self.port_mtu) };
     }
 
     /// Takes a packet that was let in.
@@ -103,10 +85,12 @@ impl Qp {
             }
             return;
         }
-        if self.kind.is_reliable() && packet.bth.opcode.info().is_some_and(Info::is_response) {
-            requester::receive(self, packet, cx);
-        } else {
-            responder::receive(self, packet, cx);
+        let is_response = self.kind.is_reliable() && packet.bth.opcode.info().is_some_and(Info::is_response);
+        match self.kind {
+            QpKind::XrcTarget if is_response => cx.count(Counter::DropUnexpectedResponse),
+            QpKind::XrcInitiator if !is_response => cx.count(Counter::DropUnexpectedRequest),
+            _ if is_response => requester::receive(self, packet, cx),
+            _ => responder::receive(self, packet, cx),
         }
     }
 
@@ -160,8 +144,10 @@ impl Qp {
             (_, QpState::Reset) => self.reset(),
             (_, QpState::Error) => {
                 self.responder.outbox.clear();
-                self.abandon_message(Status::FlushError);
-                self.flush_receives();
+                self.abandon_message(Status::FlushError, cx);
+                if self.state != QpState::Error {
+                    self.flush_receives(cx);
+                }
             }
             (QpState::Init, QpState::Rtr) => {
                 self.responder.expected = self.attributes.rq_psn.unwrap_or_default();
@@ -224,33 +210,6 @@ impl Qp {
 
     pub(crate) fn max_dest_rd_atomic(&self) -> usize {
         usize::from(self.attributes.max_dest_rd_atomic.unwrap_or(0))
-    }
-
-    /// Completes a receive.
-    pub(crate) fn complete(&mut self, receive: Receive, status: Status, kind: CompletionKind, delivery: Delivery) {
-        self.completions.push_back(Completion {
-            wr_id: receive.wr_id,
-            status,
-            kind,
-            byte_len: delivery.byte_len,
-            immediate: delivery.immediate,
-            invalidated: delivery.invalidated,
-            solicited: delivery.solicited,
-            src_qpn: delivery.src_qpn,
-            grh: delivery.grh,
-        });
-    }
-
-    /// Completes a receive without having used it.
-    pub(crate) fn complete_unused(&mut self, receive: Receive, status: Status) {
-        self.complete(receive, status, CompletionKind::Receive, Delivery::default());
-    }
-
-    /// Completes all posted receives unused, as a queue pair in error does.
-    pub(crate) fn flush_receives(&mut self) {
-        while let Some(receive) = self.receives.pop_front() {
-            self.complete_unused(receive, Status::FlushError);
-        }
     }
 }
 

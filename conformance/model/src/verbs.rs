@@ -14,6 +14,27 @@ pub struct QpHandle(pub u32);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct MemoryHandle(pub u32);
 
+/// Handle of a protection domain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct PdHandle(pub u32);
+
+impl PdHandle {
+    /// The one that everything is in that names no other. It is always there.
+    pub const DEFAULT: PdHandle = PdHandle(0);
+}
+
+/// Handle of an XRC domain.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct XrcDomainHandle(pub u32);
+
+/// Handle of a shared receive queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SrqHandle(pub u32);
+
+/// Handle of a memory window. Not its key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct WindowHandle(pub u32);
+
 /// Largest memory region in bytes.
 pub const MAX_REGION: u64 = 16 << 20;
 
@@ -70,6 +91,71 @@ impl Default for Capacity {
     }
 }
 
+/// What a queue pair is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct QpInit {
+    /// Transport service.
+    pub kind: QpKind,
+    /// Sizes of its queues.
+    pub capacity: Capacity,
+    /// Protection domain: of the memory that its peer names, and of the buffers of its own requests.
+    pub pd: PdHandle,
+    /// Takes receives from there and has no receive queue of its own. Not for XRC, whose requests name the queue.
+    pub srq: Option<SrqHandle>,
+    /// XRC domain. A target needs one.
+    pub xrc_domain: Option<XrcDomainHandle>,
+}
+
+impl QpInit {
+    /// Queues of the usual size of its own, in the default protection domain.
+    pub fn new(kind: QpKind) -> QpInit {
+        QpInit { kind, capacity: Capacity::default(), pd: PdHandle::DEFAULT, srq: None, xrc_domain: None }
+    }
+}
+
+/// What a shared receive queue is made of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SrqInit {
+    /// Protection domain of its buffers.
+    pub pd: PdHandle,
+    /// Most receives in it.
+    pub max_wr: u32,
+    /// With one it serves the XRC targets of this domain, without one queue pairs of other kinds.
+    pub xrc_domain: Option<XrcDomainHandle>,
+}
+
+impl Default for SrqInit {
+    /// 64 receives in the default protection domain, not for XRC.
+    fn default() -> Self {
+        SrqInit { pd: PdHandle::DEFAULT, max_wr: 64, xrc_domain: None }
+    }
+}
+
+/// Kinds of memory windows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum WindowKind {
+    /// Every queue pair of its protection domain can use it; binding gives it a new key.
+    Type1,
+    /// Only the queue pair that bound it can use it (type 2B). The software chooses the low byte of its key, and the key
+    /// can be invalidated, by the peer too.
+    Type2,
+}
+
+/// A memory window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemoryWindow {
+    /// Handle for later calls.
+    pub handle: WindowHandle,
+    /// Kind.
+    pub kind: WindowKind,
+    /// Protection domain.
+    pub pd: PdHandle,
+    /// Key for peers; it opens something only while the window is bound.
+    pub rkey: RKey,
+    /// It is bound to a part of a region.
+    pub is_bound: bool,
+}
+
 /// States of a queue pair.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[expect(missing_docs, reason = "the names are the standard's own")]
@@ -102,8 +188,10 @@ impl Access {
     pub const FLUSH_GLOBAL: Access = Access(16);
     /// A peer may FLUSH to persistence.
     pub const FLUSH_PERSISTENT: Access = Access(32);
+    /// Windows may be bound to the region.
+    pub const BIND: Access = Access(64);
     /// All of them.
-    pub const ALL: Access = Access(63);
+    pub const ALL: Access = Access(127);
 
     /// True when all of `other` are in this set.
     pub const fn contains(self, other: Access) -> bool {
@@ -205,6 +293,8 @@ pub enum SendOperation {
     FetchAdd,
     AtomicWrite,
     Flush,
+    BindWindow,
+    LocalInvalidate,
 }
 
 /// Flags of a send request.
@@ -247,6 +337,22 @@ pub struct SendRequest {
     pub swap: u64,
     /// Where a datagram goes. UD needs one, nobody else uses it.
     pub destination: Option<Destination>,
+    /// Number of the shared receive queue at the peer (XRC).
+    pub srqn: Qpn,
+    /// The window that is bound to the local buffer. A buffer of 0 bytes takes a window of type 1 back.
+    pub bind: Option<Bind>,
+}
+
+/// What a bind request does with a memory window.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bind {
+    /// The window.
+    pub window: WindowHandle,
+    /// What a peer may do with its key. The rights of the region do not limit it, but the region has to be one of
+    /// [`Access::BIND`], and one of local write where the peer may write.
+    pub access: Access,
+    /// Low byte of the key of a window of type 2.
+    pub key: u8,
 }
 
 /// Where a datagram goes, and how.
@@ -293,6 +399,8 @@ impl SendRequest {
             compare_add: 0,
             swap: 0,
             destination: None,
+            srqn: Qpn::default(),
+            bind: None,
         }
     }
 }
@@ -350,6 +458,8 @@ named! {
         LocalQpOperationError "loc_qp_op_err",
         /// The buffer is not, or no longer, the queue pair's to use so.
         LocalProtectionError "loc_prot_err",
+        /// The memory window cannot be bound so.
+        MwBindError "mw_bind_err",
         /// The queue pair was in error before it was its turn.
         FlushError "wr_flush_err",
         /// The peer's response was not what it had to be.
@@ -386,6 +496,10 @@ named! {
         AtomicWrite "atomic_write",
         /// FLUSH.
         Flush "flush",
+        /// A memory window was bound.
+        BindWindow "bind_mw",
+        /// A key was invalidated.
+        LocalInvalidate "local_inv",
         /// A receive that a SEND took.
         Receive "recv",
         /// A receive that a WRITE with immediate took.
@@ -404,6 +518,10 @@ named! {
         QpAccessError "qp_access_err",
         /// All that was sent before the send queue was stopped is done.
         SendQueueDrained "sq_drained",
+        /// Fewer receives are left in a shared queue than its limit says.
+        SrqLimitReached "srq_limit_reached",
+        /// A queue pair in error takes no more receives from its shared queue.
+        LastReceiveTaken "qp_last_wqe_reached",
     }
 }
 
@@ -414,6 +532,8 @@ pub struct AsyncEvent {
     pub kind: EventKind,
     /// The queue pair that it happened to.
     pub qp: Option<QpHandle>,
+    /// The shared receive queue that it happened to.
+    pub srq: Option<SrqHandle>,
 }
 
 /// Why a verb was refused.
@@ -441,6 +561,8 @@ pub enum VerbError {
     WrongState(QpState),
     /// The queue is full.
     QueueFull,
+    /// Something else still uses it.
+    InUse,
 }
 
 impl fmt::Display for VerbError {
@@ -454,6 +576,7 @@ impl fmt::Display for VerbError {
             VerbError::OutOfRange(name) => write!(f, "{name} is out of range"),
             VerbError::WrongState(state) => write!(f, "not in state {state:?}"),
             VerbError::QueueFull => f.write_str("the queue is full"),
+            VerbError::InUse => f.write_str("something still uses it"),
         }
     }
 }

@@ -44,8 +44,8 @@ pub(super) fn fail(qp: &mut Qp, status: Status, cx: &mut Context<'_>) {
     }
     qp.state = QpState::Error;
     qp.responder.outbox.clear();
-    qp.abandon_message(Status::FlushError);
-    qp.flush_receives();
+    qp.abandon_message(Status::FlushError, cx);
+    qp.flush_receives(cx);
     flush(qp, cx);
 }
 
@@ -76,6 +76,8 @@ fn completion(work: &Work, status: Status) -> Completion {
         SendOperation::FetchAdd => CompletionKind::FetchAdd,
         SendOperation::AtomicWrite => CompletionKind::AtomicWrite,
         SendOperation::Flush => CompletionKind::Flush,
+        SendOperation::BindWindow => CompletionKind::BindWindow,
+        SendOperation::LocalInvalidate => CompletionKind::LocalInvalidate,
     };
     Completion {
         wr_id: work.request.wr_id,

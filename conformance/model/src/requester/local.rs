@@ -19,7 +19,7 @@ pub(crate) fn may_post(qp: &Qp, request: &SendRequest, memory: &Memory, gids: &[
     if matches!(qp.state, QpState::Reset | QpState::Init | QpState::Rtr) {
         return Err(VerbError::WrongState(qp.state));
     }
-    if qp.requester.pending() >= qp.capacity.max_send_wr as usize {
+    if qp.requester.pending() >= qp.init.capacity.max_send_wr as usize {
         return Err(VerbError::QueueFull);
     }
     if !carries(qp.kind, request.operation) {
@@ -40,10 +40,13 @@ pub(crate) fn may_post(qp: &Qp, request: &SendRequest, memory: &Memory, gids: &[
 
 /// Whether a transport has this operation.
 fn carries(kind: QpKind, operation: SendOperation) -> bool {
-    use SendOperation::{RdmaWrite, RdmaWriteWithImmediate, Send, SendWithImmediate};
+    use SendOperation::{BindWindow, LocalInvalidate, RdmaWrite, RdmaWriteWithImmediate, Send, SendWithImmediate};
     match kind {
         QpKind::Rc | QpKind::XrcInitiator => true,
-        QpKind::Uc => matches!(operation, Send | SendWithImmediate | RdmaWrite | RdmaWriteWithImmediate),
+        QpKind::Uc => matches!(
+            operation,
+            Send | SendWithImmediate | RdmaWrite | RdmaWriteWithImmediate | BindWindow | LocalInvalidate
+        ),
         QpKind::Ud => matches!(operation, Send | SendWithImmediate),
         QpKind::XrcTarget => false,
     }
@@ -66,7 +69,10 @@ pub(super) fn begin(qp: &mut Qp, cx: &Context<'_>) {
     }
     let SendRequest { mr, offset, length, .. } = work.request;
     let (bytes, right) = buffer(&work.request);
-    let has_data = bytes == 0 || work.data.is_some() || cx.memory.allows_local(mr, offset, u64::from(bytes), right);
+    let allows = |mr, offset, bytes: u32, right| {
+        cx.memory.allows_local(cx.owner.pd, mr, offset, bytes.into(), right, cx.defects)
+    };
+    let has_data = bytes == 0 || work.data.is_some() || allows(mr, offset, bytes, right);
     work.stage = if work.needs_response() && depth == 0 && !cx.has(Defect::ExceedsRdAtomic) {
         Stage::Faulty(Status::LocalQpOperationError)
     } else if qp.kind == QpKind::Ud && length as usize > mtu {

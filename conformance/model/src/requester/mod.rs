@@ -15,6 +15,7 @@
 mod acknowledge;
 mod complete;
 mod credit;
+mod key;
 mod local;
 mod read;
 mod retry;
@@ -181,6 +182,10 @@ pub(crate) fn next_packet(qp: &mut Qp, cx: &mut Context<'_>) -> Option<Packet> {
     if !window::may_send(qp, cx) {
         return None;
     }
+    if qp.requester.queue.get(qp.requester.cursor.work)?.is_local() {
+        key::change(qp, cx);
+        return None;
+    }
     local::begin(qp, cx);
     let mtu = qp.mtu();
     let Cursor { work: index, packet: number } = qp.requester.cursor;
@@ -194,6 +199,7 @@ pub(crate) fn next_packet(qp: &mut Qp, cx: &mut Context<'_>) -> Option<Packet> {
         Stage::Faulty(_) | Stage::Waiting => return None,
     };
     let mut packet = segment::packet(work, span.first, number, mtu, cx);
+    packet.ext.xrceth = segment::xrceth(work, number, cx);
     let is_last = number + 1 >= work.packets(mtu);
     let (behind, needs_response) = (span.behind(work, number), work.needs_response());
     let destination = work.request.destination.filter(|_| qp.kind == QpKind::Ud);

@@ -64,7 +64,7 @@ fn take(qp: &mut Qp, packet: &Roce<'_>, psn: Psn, cx: &mut Context<'_>) -> Resul
             // The value lies in memory as the host has it, with its low byte first.
             let value = packet.ext.atomic_ack.original.to_le_bytes();
             let (mr, offset) = (work.request.mr, work.request.offset);
-            cx.memory.place(mr, offset, &value).ok_or(Status::LocalProtectionError)?;
+            cx.memory.place(cx.owner.pd, mr, offset, &value, cx.defects).ok_or(Status::LocalProtectionError)?;
             finish(qp, cx);
             Ok(())
         }
@@ -104,7 +104,9 @@ fn take_read(qp: &mut Qp, packet: &Roce<'_>, psn: Psn, cx: &mut Context<'_>) -> 
     }
     if len > 0 {
         let offset = work.request.offset + u64::from(done);
-        cx.memory.place(work.request.mr, offset, packet.payload).ok_or(Status::LocalProtectionError)?;
+        cx.memory
+            .place(cx.owner.pd, work.request.mr, offset, packet.payload, cx.defects)
+            .ok_or(Status::LocalProtectionError)?;
     }
     work.answered += 1;
     qp.requester.oldest = psn.next();

@@ -1,6 +1,6 @@
 //! A request, packet by packet.
 
-use rocespec_codec::{AtomicEth, Extensions, Feth, Ieth, ImmDt, Opcode, Psn, RKey, Reth};
+use rocespec_codec::{AtomicEth, Extensions, Feth, Ieth, ImmDt, Opcode, Psn, Qpn, RKey, Reth, XrcEth};
 
 use super::work::Work;
 use crate::context::Context;
@@ -81,6 +81,14 @@ fn ask(work: &mut Work, first: Psn, mtu: usize, cx: &Context<'_>) -> Packet {
         }
     };
     Packet { payload, ..Packet::new(opcode, first.plus(work.answered), ext) }
+}
+
+/// Every request of XRC names the receive queue, whether it takes a receive or not. Other transports have no such header.
+///
+/// rule: xrc.requester.xrceth
+pub(super) fn xrceth(work: &Work, number: u32, cx: &Context<'_>) -> XrcEth {
+    let is_forgotten = number > 0 && cx.has(Defect::XrcNamesSrqOnce);
+    XrcEth { srqn: if is_forgotten { Qpn::default() } else { work.request.srqn }, ..XrcEth::default() }
 }
 
 fn payload(work: &Work, from: u32, len: u32) -> Payload {

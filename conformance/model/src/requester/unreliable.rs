@@ -26,10 +26,10 @@ pub(super) fn sent(qp: &mut Qp, behind: Psn, is_last: bool, cx: &Context<'_>) {
 /// The send queue stops, and what waits in it is flushed; receives go on.
 ///
 /// rule: uc.requester.local-error, ud.requester.local-error
-pub(super) fn stop(qp: &mut Qp, cx: &Context<'_>) {
+pub(super) fn stop(qp: &mut Qp, cx: &mut Context<'_>) {
     qp.state = if cx.has(Defect::UcFailsOnLocalError) { QpState::Error } else { QpState::Sqe };
     if qp.state == QpState::Error {
-        qp.flush_receives();
+        qp.flush_receives(cx);
     }
     complete::flush(qp, cx);
 }

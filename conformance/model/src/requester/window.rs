@@ -22,8 +22,9 @@ pub(super) fn may_send(qp: &Qp, cx: &Context<'_>) -> bool {
         QpState::Sqd => work.span().is_some(),
         _ => false,
     };
-    // A request that cannot be carried out fails in its place, when those before it are done.
-    let must_wait = matches!(work.stage, Stage::Faulty(_)) && requester.cursor.work > 0;
+    // A request that cannot be carried out fails in its place, when those before it are done. What is done here waits for
+    // them as well.
+    let must_wait = (matches!(work.stage, Stage::Faulty(_)) || work.is_local()) && requester.cursor.work > 0;
     may_begin
         && !must_wait
         && !matches!(requester.timer, Timer::Rnr(_))

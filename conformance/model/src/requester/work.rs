@@ -84,6 +84,11 @@ impl Work {
         matches!(self.request.operation, RdmaRead | CompareSwap | FetchAdd | AtomicWrite | Flush)
     }
 
+    /// Carried out here, without a packet.
+    pub(super) fn is_local(&self) -> bool {
+        matches!(self.request.operation, SendOperation::BindWindow | SendOperation::LocalInvalidate)
+    }
+
     /// Takes a receive at the other end.
     pub(super) fn needs_receive(&self) -> bool {
         use SendOperation::{RdmaWriteWithImmediate, Send, SendWithImmediate, SendWithInvalidate};
@@ -120,7 +125,7 @@ pub(super) fn buffer(request: &SendRequest) -> (u32, Access) {
         SendOperation::RdmaRead => (request.length, Access::LOCAL_WRITE),
         SendOperation::CompareSwap | SendOperation::FetchAdd => (8, Access::LOCAL_WRITE),
         SendOperation::AtomicWrite => (8, Access::NONE),
-        SendOperation::Flush => (0, Access::NONE),
+        SendOperation::Flush | SendOperation::BindWindow | SendOperation::LocalInvalidate => (0, Access::NONE),
         _ => (request.length, Access::NONE),
     }
 }

@@ -61,7 +61,11 @@ pub(super) fn syndrome(qp: &Qp, cx: &Context<'_>) -> Syndrome {
     if cx.has(Defect::PromisesTooManyCredits) {
         return Syndrome::ack(Credits::new(30));
     }
+    // Receives that others may take first cannot be promised.
+    // rule: rc.responder.srq-credits
     Syndrome::ack(match cx.policy.credits {
+        _ if qp.shares_receives() && cx.has(Defect::SrqGivesCredits) => Credits::from_count(1),
+        _ if qp.shares_receives() => Credits::NONE,
         CreditPolicy::NotGiven => Credits::NONE,
         CreditPolicy::Given => Credits::from_count(qp.receives.len()),
     })

@@ -31,7 +31,7 @@ pub(super) fn perform(request: &Request<'_, '_>, cx: &mut Context<'_>) -> Result
     if !atomic.va.is_multiple_of(8) && !cx.has(Defect::AcceptsMisalignedAtomic) {
         return Err(Refusal::InvalidRequest);
     }
-    let region = cx.memory.authorize(atomic.rkey, atomic.va, 8, Access::REMOTE_ATOMIC, cx.defects)?;
+    let region = cx.authorize(atomic.rkey, atomic.va, 8, Access::REMOTE_ATOMIC)?;
     let original = load(region, atomic.va, cx);
     // rule: rc.responder.atomic-compare-swap, rc.responder.atomic-fetch-add
     let new = match request.operation {
@@ -49,7 +49,7 @@ pub(super) fn perform(request: &Request<'_, '_>, cx: &mut Context<'_>) -> Result
 /// The value in memory now.
 pub(super) fn current(request: &Request<'_, '_>, cx: &Context<'_>) -> u64 {
     let atomic = request.packet.ext.atomic;
-    let region = cx.memory.authorize(atomic.rkey, atomic.va, 8, Access::REMOTE_ATOMIC, cx.defects);
+    let region = cx.authorize(atomic.rkey, atomic.va, 8, Access::REMOTE_ATOMIC);
     region.map_or(0, |region| load(region, atomic.va, cx))
 }
 

@@ -30,7 +30,7 @@ pub(super) fn perform(request: &Request<'_, '_>, cx: &mut Context<'_>) -> Result
         return Err(Refusal::InvalidRequest);
     }
     // rule: rc.responder.atomic-write-range
-    let region = cx.memory.authorize(reth.rkey, reth.va, LEN.into(), Access::REMOTE_WRITE, cx.defects)?;
+    let region = cx.authorize(reth.rkey, reth.va, LEN.into(), Access::REMOTE_WRITE)?;
     cx.memory.write_remote(region, reth.va, request.packet.payload);
     Ok(())
 }

@@ -11,7 +11,8 @@ use crate::context::Context;
 use crate::counters::Counter;
 use crate::defect::Defect;
 use crate::policy::DuplicateAck;
-use crate::qp::{Delivery, Qp};
+use crate::qp::Qp;
+use crate::receives::Delivery;
 use crate::verbs::{CompletionKind, Status};
 
 pub(super) fn answer(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) {
@@ -116,10 +117,10 @@ fn placed_again(qp: &mut Qp, request: &Request<'_, '_>, cx: &mut Context<'_>) {
 /// Delivers the data of a duplicate again, as only a defect does.
 fn deliver_again(qp: &mut Qp, request: &Request<'_, '_>, cx: &mut Context<'_>) {
     if request.info.ends_message()
-        && let Some(receive) = qp.receives.pop_front()
+        && let Some(receive) = qp.take_receive(cx)
     {
-        let _ = cx.memory.place(receive.mr, receive.offset, request.packet.payload);
+        let _ = receive.place(0, request.packet.payload, cx);
         let delivery = Delivery { byte_len: request.len(), ..Delivery::default() };
-        qp.complete(receive, Status::Success, CompletionKind::Receive, delivery);
+        qp.complete(receive, Status::Success, CompletionKind::Receive, delivery, cx);
     }
 }

@@ -46,10 +46,10 @@ fn check_region(request: &Request<'_, '_>, cx: &Context<'_>) -> Result<(), Refus
     // rule: rc.responder.flush-selectivity
     match request.packet.ext.feth.0 >> 4 & 3 {
         SELECTIVITY_REGION if !cx.has(Defect::ChecksRangeOfWholeFlush) => {
-            cx.memory.still_authorize(reth.rkey, reth.va, right, cx.defects)?;
+            cx.still_authorize(reth.rkey, reth.va, right)?;
         }
         SELECTIVITY_RANGE | SELECTIVITY_REGION if reth.len <= MAX_RANGE => {
-            cx.memory.authorize(reth.rkey, reth.va, reth.len.into(), right, cx.defects)?;
+            cx.authorize(reth.rkey, reth.va, reth.len.into(), right)?;
         }
         _ => return Err(Refusal::InvalidRequest),
     }

@@ -32,20 +32,21 @@ mod send;
 mod uc;
 mod ud;
 mod write;
+mod xrc;
 
 use rocespec_codec::{Msn, NakCode, Psn, Roce};
 
 use crate::context::Context;
 use crate::counters::Counter;
 use crate::defect::Defect;
-use crate::qp::{Qp, Receive};
+use crate::packet::Packet;
+use crate::qp::Qp;
+use crate::receives::Receive;
 use crate::verbs::{QpKind, Status};
 use outbox::Outbox;
 use refuse::Refusal;
 use remembered::Remembered;
 use request::{Operation, Request};
-
-pub(crate) use respond::next_packet;
 
 /// State of the responder's side of a connection.
 #[derive(Debug, Default)]
@@ -95,6 +96,13 @@ enum Region {
     Duplicate,
     /// The 2^23 - 1 behind it.
     Ahead,
+}
+
+/// The next response that is due; `None` when there is nothing to send after all.
+pub(crate) fn next_packet(qp: &mut Qp, cx: &mut Context<'_>) -> Option<Packet> {
+    let mut packet = respond::next_packet(qp, cx)?;
+    xrc::spoil(&mut packet, qp, cx);
+    Some(packet)
 }
 
 /// Takes a request that is for this queue pair.
@@ -162,6 +170,7 @@ fn execute(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) -> Result<(), R
 fn carry_out(qp: &mut Qp, request: &Request<'_, '_>, cx: &mut Context<'_>) -> Result<(), Refusal> {
     request::check_order(&mut qp.responder.message, request, cx)?;
     rights::check_operation(qp, request, cx)?;
+    xrc::find_srq(qp, request, cx)?;
     match request.operation {
         Operation::Send => send::execute(qp, request, cx)?,
         Operation::Write => write::execute(qp, request, cx)?,
@@ -192,9 +201,9 @@ impl Responder {
 
 impl Qp {
     /// Ends a message that will not be completed; the receive that it took completes with `status`.
-    pub(crate) fn abandon_message(&mut self, status: Status) {
+    pub(crate) fn abandon_message(&mut self, status: Status, cx: &mut Context<'_>) {
         if let Some(Message::Send { receive, .. }) = self.responder.message.take() {
-            self.complete_unused(receive, status);
+            self.complete_unused(receive, status, cx);
         }
     }
 }

@@ -14,7 +14,7 @@ pub(super) fn execute(qp: &mut Qp, request: &Request<'_, '_>, cx: &mut Context<'
     let reth = request.packet.ext.reth;
     // rule: rc.responder.zero-length
     if reth.len > 0 || cx.has(Defect::ChecksKeyOfZeroLength) {
-        cx.memory.authorize(reth.rkey, reth.va, u64::from(reth.len), Access::REMOTE_READ, cx.defects)?;
+        cx.authorize(reth.rkey, reth.va, u64::from(reth.len), Access::REMOTE_READ)?;
     }
     let psn = request.packet.bth.psn;
     let psns = length::read_psns(reth.len, qp.mtu());

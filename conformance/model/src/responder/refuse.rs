@@ -4,8 +4,10 @@ use rocespec_codec::{NakCode, Psn};
 
 use super::{Waiting, acknowledge};
 use crate::context::Context;
+use crate::counters::Counter;
 use crate::defect::Defect;
 use crate::memory::AccessError;
+use crate::policy::ForeignSrq;
 use crate::qp::Qp;
 use crate::verbs::{EventKind, QpState, Status};
 
@@ -24,6 +26,8 @@ pub(super) enum Refusal {
     LocalFault,
     /// The key is none that a peer can invalidate.
     CannotInvalidate,
+    /// The shared receive queue that it names is not there for it (XRC).
+    ForeignSrq,
 }
 
 impl From<AccessError> for Refusal {
@@ -36,7 +40,12 @@ impl From<AccessError> for Refusal {
 pub(super) fn refuse(qp: &mut Qp, psn: Psn, refusal: Refusal, cx: &mut Context<'_>) {
     let (code, status, event) = match refusal {
         Refusal::NotReady => return not_ready(qp, psn, cx),
-        Refusal::InvalidRequest => (Some(NakCode::InvalidRequest), Status::FlushError, Some(EventKind::QpRequestError)),
+        Refusal::ForeignSrq if cx.policy.foreign_srq == ForeignSrq::Dropped => {
+            return cx.count(Counter::DropForeignSrq);
+        }
+        Refusal::InvalidRequest | Refusal::ForeignSrq => {
+            (Some(NakCode::InvalidRequest), Status::FlushError, Some(EventKind::QpRequestError))
+        }
         Refusal::ReceiveTooShort => (Some(NakCode::InvalidRequest), Status::LocalLengthError, None),
         Refusal::AccessError if cx.has(Defect::NaksAccessErrorAsInvalid) => {
             (Some(NakCode::InvalidRequest), Status::FlushError, Some(EventKind::QpAccessError))
@@ -49,7 +58,7 @@ pub(super) fn refuse(qp: &mut Qp, psn: Psn, refusal: Refusal, cx: &mut Context<'
     if let Some(code) = code {
         acknowledge::nak(qp, psn, code, cx);
     }
-    qp.abandon_message(status);
+    qp.abandon_message(status, cx);
     fail(qp, event, cx);
 }
 
@@ -74,7 +83,7 @@ pub(super) fn fail(qp: &mut Qp, event: Option<EventKind>, cx: &mut Context<'_>) 
     qp.state = QpState::Error;
     // rule: rc.responder.error-flush
     if !cx.has(Defect::KeepsReceivesAfterFatalNak) {
-        qp.flush_receives();
+        qp.flush_receives(cx);
     }
     if let Some(event) = event {
         cx.report(event, qp.handle);

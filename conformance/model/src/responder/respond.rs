@@ -27,7 +27,7 @@ impl ReadStream {
 }
 
 /// The next packet that is due; `None` when there is nothing to send after all.
-pub(crate) fn next_packet(qp: &mut Qp, cx: &mut Context<'_>) -> Option<Packet> {
+pub(super) fn next_packet(qp: &mut Qp, cx: &mut Context<'_>) -> Option<Packet> {
     let response = *qp.responder.outbox.front_response()?;
     match response {
         Response::Acknowledge { psn, syndrome, msn, .. } => {
@@ -75,7 +75,7 @@ fn segment(stream: &ReadStream, qp: &Qp, cx: &Context<'_>) -> Result<(Packet, Op
         Payload::None
     } else {
         let Reth { rkey, va, .. } = stream.reth;
-        let region = cx.memory.still_authorize(rkey, va, Access::REMOTE_READ, cx.defects)?;
+        let region = cx.still_authorize(rkey, va, Access::REMOTE_READ)?;
         cx.memory.read_remote(region, va, len)
     };
     let opcode = match (stream.begun, is_last) {

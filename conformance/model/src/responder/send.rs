@@ -6,19 +6,20 @@ use super::request::Request;
 use super::{Message, acknowledge, length, refuse::Refusal};
 use crate::context::Context;
 use crate::defect::Defect;
-use crate::qp::{Delivery, Qp};
+use crate::qp::Qp;
+use crate::receives::Delivery;
 use crate::verbs::{CompletionKind, Status};
 
 pub(super) fn execute(qp: &mut Qp, request: &Request<'_, '_>, cx: &mut Context<'_>) -> Result<(), Refusal> {
     let begins = qp.responder.message.is_none();
-    if begins && qp.receives.is_empty() {
+    if begins && qp.next_receive(cx).is_none() {
         if !cx.has(Defect::AcksWhenNotReady) {
             return Err(Refusal::NotReady);
         }
         qp.responder.message = Some(Message::LostSend);
     }
     length::check_packet(request, qp.mtu(), cx)?;
-    if begins && let Some(receive) = qp.receives.pop_front() {
+    if begins && let Some(receive) = qp.take_receive(cx) {
         qp.responder.message = Some(Message::Send { receive, received: 0 });
     }
     place(qp, request, cx)?;
@@ -43,8 +44,7 @@ fn place(qp: &mut Qp, request: &Request<'_, '_>, cx: &mut Context<'_>) -> Result
     let count = request.len().min(room);
     let data = &request.packet.payload[..count as usize];
     // rule: rc.responder.local-fault
-    let offset = receive.offset.saturating_add(u64::from(*received));
-    if !data.is_empty() && cx.memory.place(receive.mr, offset, data).is_none() && !cx.has(Defect::IgnoresLocalFault) {
+    if !data.is_empty() && receive.place(*received, data, cx).is_none() && !cx.has(Defect::IgnoresLocalFault) {
         return Err(Refusal::LocalFault);
     }
     *received += count;
@@ -58,10 +58,9 @@ fn complete(qp: &mut Qp, request: &Request<'_, '_>, cx: &mut Context<'_>) -> Res
     if let Some(rkey) = invalidated
         && !cx.has(Defect::IgnoresInvalidate)
     {
-        // The keys of plain regions are the only ones there are.
-        if !cx.policy.invalidates_plain_regions || cx.memory.invalidate(rkey).is_err() {
-            return Err(Refusal::CannotInvalidate);
-        }
+        let (plain_regions, defects) = (cx.policy.invalidates_plain_regions, cx.defects);
+        let done = cx.memory.invalidate(cx.owner, rkey, plain_regions, defects);
+        done.map_err(|_| Refusal::CannotInvalidate)?;
     }
     let Some(Message::Send { receive, received }) = qp.responder.message.take() else { return Ok(()) };
     let pad = if cx.has(Defect::CountsPadAsReceived) { u32::from(request.packet.bth.pad_count) } else { 0 };
@@ -72,7 +71,7 @@ fn complete(qp: &mut Qp, request: &Request<'_, '_>, cx: &mut Context<'_>) -> Res
         solicited: solicited(request, cx),
         ..Delivery::default()
     };
-    qp.complete(receive, Status::Success, CompletionKind::Receive, delivery);
+    qp.complete(receive, Status::Success, CompletionKind::Receive, delivery, cx);
     Ok(())
 }
 

@@ -27,7 +27,7 @@ pub(super) fn receive(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) {
     match carry_out(qp, &request, cx) {
         Ok(()) => {}
         Err(Refusal::LocalFault) => {
-            qp.abandon_message(Status::LocalProtectionError);
+            qp.abandon_message(Status::LocalProtectionError, cx);
             refuse::fail(qp, None, cx);
         }
         Err(refusal) => refuse(qp, packet, refusal, cx),
@@ -75,13 +75,20 @@ fn refuse(qp: &mut Qp, packet: &Roce<'_>, refusal: Refusal, cx: &mut Context<'_>
 }
 
 /// Ends the message that has begun, if any, without a word: what else comes of it is passed over until a packet that
-/// begins one, and the receive that it took is the next one to be taken again.
+/// begins one, and the receive that it took is the next one to be taken again, or where it is a shared one completes in
+/// error.
 ///
 /// rule: uc.responder.broken-receive
-fn drop_message(qp: &mut Qp, cx: &Context<'_>) {
-    if let Some(Message::Send { receive, .. }) = qp.responder.message.replace(Message::Dropped)
-        && !cx.has(Defect::UcLosesReceive)
-    {
+fn drop_message(qp: &mut Qp, cx: &mut Context<'_>) {
+    let Some(Message::Send { receive, .. }) = qp.responder.message.replace(Message::Dropped) else { return };
+    if cx.has(Defect::UcLosesReceive) {
+        return;
+    }
+    if receive.srq.is_some() {
+        // Others may have taken those behind it: it cannot go back.
+        // rule: uc.responder.broken-srq
+        qp.complete_unused(receive, Status::RemoteInvalidRequestError, cx);
+    } else {
         qp.receives.push_front(receive);
     }
 }

@@ -10,7 +10,8 @@ use crate::context::Context;
 use crate::counters::Counter;
 use crate::defect::Defect;
 use crate::policy::LongDatagram;
-use crate::qp::{Delivery, Qp, Receive};
+use crate::qp::Qp;
+use crate::receives::{Delivery, Receive};
 use crate::verbs::{CompletionKind, Status};
 
 /// Bytes in front of the payload in every buffer: room for a GRH (A17.4.5.2).
@@ -27,7 +28,7 @@ pub(super) fn receive(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) {
         return cx.count(Counter::DropMessage);
     }
     // rule: ud.responder.not-ready
-    let Some(receive) = qp.receives.pop_front() else { return cx.count(Counter::DropNotReady) };
+    let Some(receive) = qp.next_receive(cx) else { return cx.count(Counter::DropNotReady) };
     deliver(qp, &request, receive, cx);
     // rule: ud.responder.silent
     if cx.has(Defect::UdAcknowledges) {
@@ -55,15 +56,16 @@ fn deliver(qp: &mut Qp, request: &Request<'_, '_>, receive: Receive, cx: &mut Co
     // rule: ud.responder.buffer
     if needed > receive.length && !cx.has(Defect::UdOverrunsBuffer) {
         cx.count(Counter::DropMessage);
-        return match cx.policy.long_datagram {
-            LongDatagram::Dropped => qp.receives.push_front(receive),
-            LongDatagram::Completed => qp.complete_unused(receive, Status::LocalLengthError),
-        };
+        if cx.policy.long_datagram == LongDatagram::Completed {
+            qp.take_receive(cx);
+            qp.complete_unused(receive, Status::LocalLengthError, cx);
+        }
+        return;
     }
-    let is_placed = place_header(&packet.net, receive, area, cx)
-        && cx.memory.place(receive.mr, receive.offset.saturating_add(area.into()), packet.payload).is_some();
+    qp.take_receive(cx);
+    let is_placed = place_header(&packet.net, &receive, area, cx) && receive.place(area, packet.payload, cx).is_some();
     if !is_placed {
-        qp.complete_unused(receive, Status::LocalProtectionError);
+        qp.complete_unused(receive, Status::LocalProtectionError, cx);
         return refuse::fail(qp, None, cx);
     }
     let delivery = Delivery {
@@ -76,14 +78,14 @@ fn deliver(qp: &mut Qp, request: &Request<'_, '_>, receive: Receive, cx: &mut Co
         grh: area > 0,
         ..Delivery::default()
     };
-    qp.complete(receive, Status::Success, CompletionKind::Receive, delivery);
+    qp.complete(receive, Status::Success, CompletionKind::Receive, delivery, cx);
     cx.count(Counter::RequestsExecuted);
 }
 
 /// A GRH or an IPv6 header fills the area. An IPv4 header takes its second half; the first is left as it was.
 ///
 /// rule: ud.responder.grh-area, ud.responder.v4-header
-fn place_header(net: &Net<'_>, receive: Receive, area: u32, cx: &mut Context<'_>) -> bool {
+fn place_header(net: &Net<'_>, receive: &Receive, area: u32, cx: &mut Context<'_>) -> bool {
     if area == 0 {
         return true;
     }
@@ -98,5 +100,5 @@ fn place_header(net: &Net<'_>, receive: Receive, area: u32, cx: &mut Context<'_>
     let is_v4 = matches!(net, Net::V4(_));
     let header = if is_v4 { &header[..20] } else { &header[..] };
     let start = if is_v4 && !cx.has(Defect::UdPlacesIpHeaderFirst) { 20 } else { 0 };
-    cx.memory.place(receive.mr, receive.offset.saturating_add(start), header).is_some()
+    receive.place(start, header, cx).is_some()
 }

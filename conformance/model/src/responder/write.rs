@@ -6,7 +6,8 @@ use super::request::Request;
 use super::{Message, acknowledge, length, refuse::Refusal, send};
 use crate::context::Context;
 use crate::defect::Defect;
-use crate::qp::{Delivery, Qp};
+use crate::qp::Qp;
+use crate::receives::Delivery;
 use crate::verbs::{Access, CompletionKind, Status};
 
 /// Where the next packet's data goes.
@@ -20,7 +21,7 @@ pub(super) struct Cursor {
 
 pub(super) fn execute(qp: &mut Qp, request: &Request<'_, '_>, cx: &mut Context<'_>) -> Result<(), Refusal> {
     let takes_receive = request.info.has(Header::ImmDt) && !cx.has(Defect::WriteImmediateKeepsReceive);
-    if takes_receive && qp.receives.is_empty() {
+    if takes_receive && qp.next_receive(cx).is_none() {
         return Err(Refusal::NotReady);
     }
     length::check_packet(request, qp.mtu(), cx)?;
@@ -69,7 +70,7 @@ fn authorize_all(cursor: &Cursor, cx: &Context<'_>) -> Result<(), Refusal> {
     // rule: rc.responder.zero-length
     if cursor.total > 0 || cx.has(Defect::ChecksKeyOfZeroLength) {
         let len = u64::from(cursor.total);
-        cx.memory.authorize(cursor.rkey, cursor.va, len, Access::REMOTE_WRITE, cx.defects)?;
+        cx.authorize(cursor.rkey, cursor.va, len, Access::REMOTE_WRITE)?;
     }
     Ok(())
 }
@@ -79,15 +80,15 @@ fn place(cursor: &Cursor, request: &Request<'_, '_>, cx: &mut Context<'_>) -> Re
     if request.packet.payload.is_empty() {
         return Ok(());
     }
-    let region = cx.memory.still_authorize(cursor.rkey, cursor.va, Access::REMOTE_WRITE, cx.defects)?;
+    let region = cx.still_authorize(cursor.rkey, cursor.va, Access::REMOTE_WRITE)?;
     cx.memory.write_remote(region, cursor.va, request.packet.payload);
     Ok(())
 }
 
-fn complete(qp: &mut Qp, cursor: &Cursor, request: &Request<'_, '_>, takes_receive: bool, cx: &Context<'_>) {
+fn complete(qp: &mut Qp, cursor: &Cursor, request: &Request<'_, '_>, takes_receive: bool, cx: &mut Context<'_>) {
     // rule: rc.responder.write-without-receive, rc.responder.write-immediate
     if (takes_receive || cx.has(Defect::WriteTakesReceive))
-        && let Some(receive) = qp.receives.pop_front()
+        && let Some(receive) = qp.take_receive(cx)
     {
         let delivery = Delivery {
             byte_len: cursor.total,
@@ -95,7 +96,7 @@ fn complete(qp: &mut Qp, cursor: &Cursor, request: &Request<'_, '_>, takes_recei
             solicited: send::solicited(request, cx),
             ..Delivery::default()
         };
-        qp.complete(receive, Status::Success, CompletionKind::ReceiveRdmaWithImmediate, delivery);
+        qp.complete(receive, Status::Success, CompletionKind::ReceiveRdmaWithImmediate, delivery, cx);
     }
 }
 

@@ -10,11 +10,11 @@ use std::time::Duration;
 
 use rocespec_codec::{
     AtomicEth, Bth, Ethernet, Extensions, Feth, Frame, Grh, Ieth, ImmDt, Ipv4, Ipv6, MacAddr, Mtu, Net, Opcode, Psn,
-    QKey, Qpn, RKey, Reth, RnrTimer, Roce, SyndromeClass, Udp, decode, encode, encoded_len, field, icrc,
+    QKey, Qpn, RKey, Reth, RnrTimer, Roce, SyndromeClass, Transport, Udp, decode, encode, encoded_len, field, icrc,
 };
 use rocespec_model::{
     Access, AsyncEvent, Capabilities, Capacity, Completion, Config, Defects, Endpoint, GidEntry, GidKind, Input,
-    MemoryRegion, Output, Policy, QpAttributes, QpHandle, QpKind, QpState, Time,
+    MemoryRegion, Output, Policy, QpAttributes, QpHandle, QpInit, QpKind, QpState, SrqHandle, SrqInit, Time,
 };
 
 pub const DUT_MAC: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
@@ -47,6 +47,8 @@ pub fn to(state: QpState) -> QpAttributes {
 #[derive(Clone, Debug)]
 pub struct Options {
     pub kind: QpKind,
+    /// Receives go to a shared queue; those of an XRC target always do.
+    pub shared: bool,
     pub ip: Ip,
     pub capabilities: Capabilities,
     pub policy: Policy,
@@ -67,6 +69,7 @@ impl Default for Options {
         let all = Access::REMOTE_WRITE | Access::REMOTE_READ | Access::REMOTE_ATOMIC | Access::FLUSH_GLOBAL;
         Options {
             kind: QpKind::Rc,
+            shared: false,
             ip: Ip::V4,
             capabilities: Capabilities { flush: true, atomic_write: true },
             policy: Policy::default(),
@@ -93,6 +96,8 @@ pub struct Lab {
     pub port: Endpoint,
     pub qp: QpHandle,
     pub qpn: Qpn,
+    /// The shared receive queue, if it takes receives from one.
+    pub srq: Option<SrqHandle>,
     /// What the peer may use.
     pub mr: MemoryRegion,
     /// Where receives go, one buffer behind the other.
@@ -130,9 +135,15 @@ impl Lab {
         });
         let mr = port.register_memory(options.region_len, options.region_access).unwrap();
         let inbox = port.register_memory(1 << 16, Access::LOCAL_WRITE).unwrap();
-        let (qp, qpn) = port.create_qp(options.kind, options.capacity).unwrap();
+        let is_target = options.kind == QpKind::XrcTarget;
+        let xrc_domain = is_target.then(|| port.create_xrc_domain());
+        let shared = options.shared || is_target;
+        let srq = shared.then(|| port.create_srq(&SrqInit { xrc_domain, ..SrqInit::default() }).unwrap().0);
+        let own = srq.filter(|_| !is_target);
+        let init = QpInit { capacity: options.capacity, srq: own, xrc_domain, ..QpInit::new(options.kind) };
+        let (qp, qpn) = port.create_qp_with(&init).unwrap();
         let mut lab =
-            Lab { port, qp, qpn, mr, inbox, now: Time::ZERO, events: Vec::new(), frames: Vec::new(), options };
+            Lab { port, qp, qpn, srq, mr, inbox, now: Time::ZERO, events: Vec::new(), frames: Vec::new(), options };
         lab.connect();
         for n in 0..lab.options.receives {
             lab.post(n as u64);
@@ -149,7 +160,7 @@ impl Lab {
             return self.modify(to(QpState::Rtr));
         }
         self.modify(QpAttributes { pkey_index, access: wanted.access, ..to(QpState::Init) });
-        if self.options.kind == QpKind::Uc {
+        if matches!(self.options.kind, QpKind::Uc | QpKind::XrcInitiator) {
             (wanted.max_dest_rd_atomic, wanted.min_rnr_timer) = (None, None);
         }
         let (_, remote) = gids(self.options.ip);
@@ -190,7 +201,11 @@ impl Lab {
 
     pub fn post(&mut self, wr_id: u64) {
         let length = self.options.receive_len;
-        self.port.post_receive(self.qp, wr_id, self.inbox.handle, wr_id * u64::from(length), length).unwrap();
+        let (mr, offset) = (self.inbox.handle, wr_id * u64::from(length));
+        match self.srq {
+            Some(srq) => self.port.post_srq_receive(srq, wr_id, mr, offset, length).unwrap(),
+            None => self.port.post_receive(self.qp, wr_id, mr, offset, length).unwrap(),
+        }
     }
 
     /// Hands in a frame, waits, and gives what came back, one line each.
@@ -445,7 +460,9 @@ pub fn line(frame: &[u8], start: u32) -> String {
     let msn = packet.ext.aeth.msn.get();
     let len = packet.payload.len();
     let right = if icrc::verify(&packet) { "" } else { " icrc=bad" };
-    let text = match packet.bth.opcode {
+    let is_xrc = packet.bth.opcode.transport() == Transport::Xrc;
+    let opcode = if is_xrc { Opcode(packet.bth.opcode.operation()) } else { packet.bth.opcode };
+    let text = match opcode {
         Opcode::RC_ACKNOWLEDGE => match packet.ext.aeth.syndrome.class() {
             SyndromeClass::Ack(credits) if credits.get() == 31 => format!("ACK {psn} msn={msn}"),
             SyndromeClass::Ack(credits) => format!("ACK {psn} msn={msn} credits={}", credits.get()),

@@ -1,9 +1,13 @@
 //! Short runs that touch the rules of the transport services other than RC.
 
-use rocespec_codec::{Deth, Net, Opcode, QKey, Qpn};
-use rocespec_model::{Capacity, Defects, Destination, QpAttributes, QpKind, QpState, SendOperation, SendRequest};
+use rocespec_codec::{Deth, Net, Opcode, QKey, Qpn, RKey};
+use rocespec_model::{
+    Access, Bind, Capacity, Defects, Destination, PdHandle, QpAttributes, QpKind, QpState, SendOperation, SendRequest,
+    SrqInit, WindowHandle, WindowKind, XrcDomainHandle,
+};
 
 use super::{Probe, Trace, trace};
+use crate::harness::requester::requester_with;
 use crate::harness::{Ip, Lab, MTU, QKEY, Req, TESTER_QPN, gids, lab_with, req, to};
 
 /// A queue pair that may send and receive.
@@ -92,4 +96,109 @@ pub(crate) const PROBES: &[Probe] = &[
         trace(&mut lab, &lines) + &format!("{:?}", lab.port.poll(second, 9))
     },
     |defects| send(QpKind::Ud, defects, [ud_send(0x77), ud_send(0x8000_0001)]),
+    // Shared receive queues.
+    |defects| {
+        let mut lab = lab_with(|options| (options.shared, options.defects) = (true, defects));
+        lab.port.modify_srq(lab.srq.unwrap(), 4).unwrap();
+        let lines = lab.send(req(Opcode::RC_SEND_ONLY, 0).len(8));
+        trace(&mut lab, &lines)
+    },
+    // XRC.
+    |defects| xrc(defects, 0),
+    |defects| xrc(defects, 1),
+    |defects| {
+        let mut lab = requester_with(|options| (options.kind, options.defects) = (QpKind::XrcInitiator, defects));
+        let request = SendRequest { srqn: Qpn::new(5), ..lab.work(1, SendOperation::Send, 300) };
+        let lines = lab.submit(request);
+        trace(&mut lab, &lines)
+    },
+    // Domains and keys.
+    |defects| {
+        let mut lab = lab_with(|options| options.defects = defects);
+        let pd = lab.port.create_pd();
+        let region = lab.port.register_memory_in(pd, 4096, Access::ALL).unwrap();
+        let offset = region.va.wrapping_sub(lab.mr.va) as i64;
+        let write = req(Opcode::RC_RDMA_WRITE_ONLY, 0).keyed(offset, 8, region.rkey.get()).len(8);
+        let lines = lab.send(write);
+        trace(&mut lab, &lines)
+    },
+    |defects| {
+        let mut lab = requester_with(|options| options.defects = defects);
+        let pd = lab.port.create_pd();
+        let mr = lab.port.register_memory_in(pd, 4096, Access::ALL).unwrap().handle;
+        let request = SendRequest { mr, ..lab.work(1, SendOperation::Send, 8) };
+        let lines = lab.submit(request);
+        trace(&mut lab, &lines)
+    },
+    |defects| {
+        let mut lab = lab_with(|options| options.defects = defects);
+        let write = req(Opcode::RC_RDMA_WRITE_ONLY, 0).to(0, 8).len(8);
+        let mr = std::mem::replace(&mut lab.mr, lab.port.register_memory(4096, Access::NONE).unwrap());
+        lab.port.deregister_memory(mr.handle).unwrap();
+        let offset = mr.va.wrapping_sub(lab.mr.va) as i64;
+        let lines = lab.send(write.keyed(offset, 8, mr.rkey.get()));
+        trace(&mut lab, &lines)
+    },
+    // Memory windows.
+    |defects| window(defects, WindowKind::Type2, |_, key| write(0, 4, key)),
+    |defects| window(defects, WindowKind::Type2, |_, key| req(Opcode::RC_RDMA_READ_REQUEST, 0).keyed(64, 4, key.get())),
+    |defects| {
+        window(defects, WindowKind::Type2, |lab, key| {
+            (lab.qp, lab.qpn) = lab.port.create_qp(QpKind::Rc, Capacity::default()).unwrap();
+            lab.connect();
+            write(64, 4, key)
+        })
+    },
+    |defects| {
+        window(defects, WindowKind::Type2, |lab, key| {
+            lab.submit(SendRequest { rkey: key, ..SendRequest::new(6, SendOperation::LocalInvalidate) });
+            write(64, 4, key)
+        })
+    },
+    |defects| window(defects, WindowKind::Type1, |_, key| write(64, 4, RKey::new(key.get().wrapping_sub(1)))),
+    |defects| {
+        let mut lab = requester_with(|options| options.defects = defects);
+        let lines = bind(&mut lab, WindowKind::Type1);
+        trace(&mut lab, &lines)
+    },
 ];
+
+/// Two queues of the target's domain and one of another; a SEND to one of them, and what each of them has completed.
+fn xrc(defects: Defects, index: usize) -> Trace {
+    let mut lab = lab_with(|options| (options.kind, options.defects) = (QpKind::XrcTarget, defects));
+    let domains = [XrcDomainHandle(1), lab.port.create_xrc_domain()];
+    let srqs = domains.map(|domain| {
+        let (srq, _) = lab.port.create_srq(&SrqInit { xrc_domain: Some(domain), ..SrqInit::default() }).unwrap();
+        lab.port.post_srq_receive(srq, 9, lab.inbox.handle, 8192, 1024).unwrap();
+        srq
+    });
+    let mut send = req(Opcode::XRC_SEND_ONLY, 0).len(8);
+    send.ext.xrceth.srqn = Qpn::new(srqs[index].0);
+    let lines = lab.send(send);
+    let completed = srqs.map(|srq| lab.port.poll_srq(srq, 9));
+    trace(&mut lab, &lines) + &format!("{completed:?}")
+}
+
+fn bind(lab: &mut Lab, kind: WindowKind) -> Vec<String> {
+    let window = lab.port.allocate_window(PdHandle::DEFAULT, kind).unwrap().handle;
+    let bind = Some(Bind { window, access: Access::REMOTE_WRITE, key: 7 });
+    let request = SendRequest { bind, offset: 64, length: 8, ..lab.work(5, SendOperation::BindWindow, 8) };
+    lab.submit(request)
+}
+
+fn write(offset: i64, len: usize, key: RKey) -> Req {
+    req(Opcode::RC_RDMA_WRITE_ONLY, 0).keyed(offset, len as u32, key.get()).len(len)
+}
+
+/// A window on bytes 64 to 71 for WRITEs, and what a request with its key brings.
+fn window(defects: Defects, kind: WindowKind, then: impl FnOnce(&mut Lab, RKey) -> Req) -> Trace {
+    let mut lab = requester_with(|options| {
+        options.defects = defects;
+        options.region_access |= Access::BIND;
+    });
+    bind(&mut lab, kind);
+    let key = lab.port.query_window(WindowHandle(3)).unwrap().rkey;
+    let request = then(&mut lab, key);
+    let lines = lab.send(request);
+    trace(&mut lab, &lines)
+}

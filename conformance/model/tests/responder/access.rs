@@ -18,7 +18,7 @@ fn assert_denied(lab: &mut Lab, request: Req) {
     let psn = request.bth.psn.get();
     assert_eq!(lab.send(request), [format!("NAK {psn} msn={psn} remote_access_error")]);
     assert_eq!(lab.state(), QpState::Error);
-    assert_eq!(lab.events, [AsyncEvent { kind: EventKind::QpAccessError, qp: Some(lab.qp) }]);
+    assert_eq!(lab.events, [AsyncEvent { kind: EventKind::QpAccessError, qp: Some(lab.qp), srq: None }]);
 }
 
 #[test]

@@ -3,10 +3,15 @@
 #[path = "../harness/mod.rs"]
 mod harness;
 
+mod domains;
 mod multicast;
 mod sent;
+mod srq;
 mod transitions;
 mod uc;
 mod uc_requester;
 mod ud;
 mod ud_requester;
+mod windows;
+mod xrc;
+mod xrc_requester;

@@ -1,7 +1,9 @@
 //! Which moves between states each kind of queue pair has, and what they need.
 
-use rocespec_codec::{Mtu, Psn, QKey, Qpn};
-use rocespec_model::{Access, Capacity, Config, Endpoint, GidEntry, GidKind, QpAttributes, QpKind, QpState, VerbError};
+use rocespec_codec::{Mtu, Psn, QKey, Qpn, RnrTimer};
+use rocespec_model::{
+    Access, Capacity, Config, Endpoint, GidEntry, GidKind, QpAttributes, QpInit, QpKind, QpState, VerbError,
+};
 
 use crate::harness::to;
 
@@ -101,4 +103,30 @@ fn the_key_of_a_datagram_queue_pair_can_change() {
     }
     port.modify_qp(qp, &QpAttributes { qkey: Some(QKey::new(7)), ..QpAttributes::default() }).unwrap();
     assert_eq!(port.query_qp(qp).unwrap().qkey, Some(QKey::new(7)));
+}
+
+#[test]
+fn an_initiator_needs_what_a_sender_needs_and_a_target_what_a_receiver_needs() {
+    let mut port = port();
+    let (initiator, _) = port.create_qp(QpKind::XrcInitiator, Capacity::default()).unwrap();
+    let xrc_domain = Some(port.create_xrc_domain());
+    let (target, _) = port.create_qp_with(&QpInit { xrc_domain, ..QpInit::new(QpKind::XrcTarget) }).unwrap();
+    let [init, rtr, rts] = path(QpKind::XrcInitiator);
+    for qp in [initiator, target] {
+        port.modify_qp(qp, &init).unwrap();
+    }
+    assert_eq!(port.modify_qp(target, &rtr), Err(VerbError::MissingAttribute("max_dest_rd_atomic")));
+    port.modify_qp(initiator, &rtr).unwrap();
+    assert_eq!(port.modify_qp(initiator, &rts), Err(VerbError::MissingAttribute("timeout")));
+    let rtr = QpAttributes { max_dest_rd_atomic: Some(1), min_rnr_timer: Some(RnrTimer::new(1)), ..rtr };
+    port.modify_qp(target, &rtr).unwrap();
+    let rts = QpAttributes { timeout: Some(1), ..rts };
+    port.modify_qp(target, &rts).unwrap();
+    let (retry_count, rnr_retry, max_rd_atomic) = (Some(1), Some(1), Some(1));
+    port.modify_qp(initiator, &QpAttributes { retry_count, rnr_retry, max_rd_atomic, ..rts }).unwrap();
+    for qp in [initiator, target] {
+        for state in [QpState::Sqd, QpState::Rts, QpState::Error, QpState::Reset] {
+            port.modify_qp(qp, &to(state)).unwrap();
+        }
+    }
 }

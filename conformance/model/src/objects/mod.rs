@@ -1,38 +1,57 @@
 //! The verbs: objects that the device's own software makes and uses.
 
+mod memory;
+mod multicast;
+mod shared;
+
 use alloc::vec::Vec;
-use core::net::Ipv6Addr;
 
 use rocespec_codec::Qpn;
 
 use crate::config::Config;
 use crate::endpoint::Endpoint;
-use crate::multicast;
-use crate::qp::{Qp, Receive};
+use crate::qp::Qp;
+use crate::receives::Receive;
 use crate::requester;
 use crate::transition;
 use crate::verbs::{
-    Access, Capacity, Completion, MemoryHandle, MemoryRegion, QpAttributes, QpHandle, QpKind, QpState, SendRequest,
-    VerbError,
+    Capacity, Completion, MemoryHandle, QpAttributes, QpHandle, QpInit, QpKind, QpState, SendRequest, VerbError,
 };
 
 /// Most work requests in one queue.
 const MAX_QUEUE: u32 = 16384;
 
 impl Endpoint {
+    /// Makes a queue pair in the default protection domain that shares nothing. The short form of
+    /// [`Endpoint::create_qp_with`].
+    ///
+    /// # Errors
+    /// As that.
+    pub fn create_qp(&mut self, kind: QpKind, capacity: Capacity) -> Result<(QpHandle, Qpn), VerbError> {
+        self.create_qp_with(&QpInit { capacity, ..QpInit::new(kind) })
+    }
+
     /// Makes a queue pair with a completion queue of its own, in state RESET.
     ///
     /// # Errors
-    /// [`VerbError::Unsupported`] for XRC; [`VerbError::OutOfRange`] for queues of more than 16384 requests.
-    pub fn create_qp(&mut self, kind: QpKind, capacity: Capacity) -> Result<(QpHandle, Qpn), VerbError> {
-        if matches!(kind, QpKind::XrcInitiator | QpKind::XrcTarget) {
-            return Err(VerbError::Unsupported);
-        }
-        if capacity.max_recv_wr > MAX_QUEUE || capacity.max_send_wr > MAX_QUEUE {
+    /// [`VerbError::OutOfRange`] for queues of more than 16384 requests and for a shared receive queue that serves XRC;
+    /// [`VerbError::NoSuchObject`] when something that it names is not there; [`VerbError::MissingAttribute`] for an XRC
+    /// target without a domain; [`VerbError::UnexpectedAttribute`] for XRC with a shared receive queue of its own.
+    pub fn create_qp_with(&mut self, init: &QpInit) -> Result<(QpHandle, Qpn), VerbError> {
+        let Capacity { max_send_wr, max_recv_wr } = init.capacity;
+        if max_recv_wr > MAX_QUEUE || max_send_wr > MAX_QUEUE {
             return Err(VerbError::OutOfRange("capacity"));
         }
+        let is_xrc = matches!(init.kind, QpKind::XrcInitiator | QpKind::XrcTarget);
+        if is_xrc && init.srq.is_some() {
+            return Err(VerbError::UnexpectedAttribute("srq"));
+        }
+        if init.kind == QpKind::XrcTarget && init.xrc_domain.is_none() {
+            return Err(VerbError::MissingAttribute("xrc_domain"));
+        }
+        self.hold(init)?;
         let Config { first_qpn, port_mtu, .. } = self.config;
-        Ok(self.qps.create(first_qpn, |handle, qpn| Qp::new(handle, qpn, kind, capacity, port_mtu)))
+        Ok(self.qps.create(first_qpn, |handle, qpn| Qp::new(handle, qpn, *init, port_mtu)))
     }
 
     /// Moves a queue pair to a state and sets attributes on the way.
@@ -63,65 +82,9 @@ impl Endpoint {
         let mut gone = self.qps.remove(qp).ok_or(VerbError::NoSuchObject)?;
         self.schedule.settle(qp, &mut gone.place, 0, None, None);
         self.groups.forget(qp);
+        self.memory.forget_qp(qp);
+        self.release(&gone.init);
         Ok(())
-    }
-
-    /// Lets a UD queue pair have the datagrams to a multicast group as well. What it sends there itself does not come back
-    /// to this port.
-    ///
-    /// # Errors
-    /// When there is no such queue pair, it is none of UD, or `group` is no multicast GID.
-    pub fn attach_multicast(&mut self, qp: QpHandle, group: Ipv6Addr) -> Result<(), VerbError> {
-        let kind = self.qps.get(qp).ok_or(VerbError::NoSuchObject)?.kind;
-        if kind != QpKind::Ud {
-            return Err(VerbError::Unsupported);
-        }
-        if !multicast::is_group(group) {
-            return Err(VerbError::OutOfRange("group"));
-        }
-        self.groups.attach(group, qp);
-        Ok(())
-    }
-
-    /// Takes a queue pair out of a multicast group.
-    ///
-    /// # Errors
-    /// When it is not in it.
-    pub fn detach_multicast(&mut self, qp: QpHandle, group: Ipv6Addr) -> Result<(), VerbError> {
-        if self.groups.detach(group, qp) { Ok(()) } else { Err(VerbError::NoSuchObject) }
-    }
-
-    /// Registers zeroed memory. Remote write and remote atomic rights bring local write with them.
-    ///
-    /// # Errors
-    /// When `length` is 0 or above [`crate::MAX_REGION`].
-    pub fn register_memory(&mut self, length: u64, access: Access) -> Result<MemoryRegion, VerbError> {
-        self.memory.register(length, access)
-    }
-
-    /// Takes memory back; its keys stop to work.
-    ///
-    /// # Errors
-    /// When there is no such region.
-    pub fn deregister_memory(&mut self, mr: MemoryHandle) -> Result<(), VerbError> {
-        self.memory.deregister(mr)
-    }
-
-    /// Puts bytes into a region.
-    ///
-    /// # Errors
-    /// When there is no such region, or the bytes do not fit it.
-    pub fn write_memory(&mut self, mr: MemoryHandle, offset: u64, data: &[u8]) -> Result<(), VerbError> {
-        self.memory.bytes_mut(mr, offset, data.len() as u64)?.copy_from_slice(data);
-        Ok(())
-    }
-
-    /// Takes bytes out of a region.
-    ///
-    /// # Errors
-    /// When there is no such region, or it does not reach so far.
-    pub fn read_memory(&self, mr: MemoryHandle, offset: u64, length: u64) -> Result<Vec<u8>, VerbError> {
-        Ok(self.memory.bytes(mr, offset, length)?.to_vec())
     }
 
     /// Posts a receive of one buffer. Whether the buffer can be written shows only when a message comes for it, as on
@@ -129,7 +92,8 @@ impl Endpoint {
     /// at once.
     ///
     /// # Errors
-    /// When there is no such queue pair or region, the queue pair is in RESET, or its receive queue is full.
+    /// When there is no such queue pair or region, the queue pair is in RESET, its receive queue is full, or it has none of
+    /// its own.
     pub fn post_receive(
         &mut self,
         qp: QpHandle,
@@ -141,16 +105,19 @@ impl Endpoint {
         if !self.memory.exists(mr) {
             return Err(VerbError::NoSuchObject);
         }
-        let qp = self.qps.get_mut(qp).ok_or(VerbError::NoSuchObject)?;
-        if qp.state == QpState::Reset {
-            return Err(VerbError::WrongState(qp.state));
+        let known = self.qps.get_mut(qp).ok_or(VerbError::NoSuchObject)?;
+        if known.init.srq.is_some() || matches!(known.kind, QpKind::XrcInitiator | QpKind::XrcTarget) {
+            return Err(VerbError::Unsupported);
         }
-        if qp.receives.len() >= qp.capacity.max_recv_wr as usize {
+        if known.state == QpState::Reset {
+            return Err(VerbError::WrongState(known.state));
+        }
+        if known.receives.len() >= known.init.capacity.max_recv_wr as usize {
             return Err(VerbError::QueueFull);
         }
-        qp.receives.push_back(Receive { wr_id, mr, offset, length });
-        if qp.state == QpState::Error {
-            qp.flush_receives();
+        known.receives.push_back(Receive { wr_id, mr, offset, length, pd: known.init.pd, srq: None });
+        if known.state == QpState::Error {
+            self.with_qp(qp, Qp::flush_receives);
         }
         Ok(())
     }
