@@ -297,6 +297,25 @@ pub enum SendOperation {
     LocalInvalidate,
 }
 
+impl SendOperation {
+    /// What its completion says that it was.
+    pub const fn completion(self) -> CompletionKind {
+        match self {
+            SendOperation::Send | SendOperation::SendWithImmediate | SendOperation::SendWithInvalidate => {
+                CompletionKind::Send
+            }
+            SendOperation::RdmaWrite | SendOperation::RdmaWriteWithImmediate => CompletionKind::RdmaWrite,
+            SendOperation::RdmaRead => CompletionKind::RdmaRead,
+            SendOperation::CompareSwap => CompletionKind::CompareSwap,
+            SendOperation::FetchAdd => CompletionKind::FetchAdd,
+            SendOperation::AtomicWrite => CompletionKind::AtomicWrite,
+            SendOperation::Flush => CompletionKind::Flush,
+            SendOperation::BindWindow => CompletionKind::BindWindow,
+            SendOperation::LocalInvalidate => CompletionKind::LocalInvalidate,
+        }
+    }
+}
+
 /// Flags of a send request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SendFlags {

@@ -7,7 +7,7 @@ use super::{Cursor, Timer, unreliable};
 use crate::context::Context;
 use crate::defect::Defect;
 use crate::qp::Qp;
-use crate::verbs::{Completion, CompletionKind, QpState, SendOperation, Status};
+use crate::verbs::{Completion, QpState, Status};
 
 /// Completes the oldest request.
 pub(super) fn first(qp: &mut Qp, status: Status, cx: &Context<'_>) {
@@ -66,23 +66,10 @@ pub(super) fn flush(qp: &mut Qp, cx: &Context<'_>) {
 }
 
 fn completion(work: &Work, status: Status) -> Completion {
-    let kind = match work.request.operation {
-        SendOperation::Send | SendOperation::SendWithImmediate | SendOperation::SendWithInvalidate => {
-            CompletionKind::Send
-        }
-        SendOperation::RdmaWrite | SendOperation::RdmaWriteWithImmediate => CompletionKind::RdmaWrite,
-        SendOperation::RdmaRead => CompletionKind::RdmaRead,
-        SendOperation::CompareSwap => CompletionKind::CompareSwap,
-        SendOperation::FetchAdd => CompletionKind::FetchAdd,
-        SendOperation::AtomicWrite => CompletionKind::AtomicWrite,
-        SendOperation::Flush => CompletionKind::Flush,
-        SendOperation::BindWindow => CompletionKind::BindWindow,
-        SendOperation::LocalInvalidate => CompletionKind::LocalInvalidate,
-    };
     Completion {
         wr_id: work.request.wr_id,
         status,
-        kind,
+        kind: work.request.operation.completion(),
         byte_len: if status == Status::Success { work.response_len() } else { 0 },
         immediate: None,
         invalidated: None,

@@ -256,7 +256,7 @@ impl Mirror {
         let Some(record) = self.records.iter_mut().find(|record| record.number == wanted) else {
             return Err(format!("request {wanted} completed that was not posted"));
         };
-        let kind = kind_of(record.kind);
+        let kind = record.kind.completion();
         if completion.kind != kind {
             return Err(format!("request {wanted} completed as {} and is a {}", completion.kind.name(), kind.name()));
         }
@@ -300,21 +300,9 @@ fn check_result(record: &Record, brought: &[u8]) -> Result<(), String> {
         Some((at, byte)) => Err(format!(
             "request {} ({}) brought {byte:#04x} at byte {at} where the peer had {:#04x}",
             record.number,
-            kind_of(record.kind).name(),
+            record.kind.completion().name(),
             record.result[at]
         )),
         None => Ok(()),
-    }
-}
-
-fn kind_of(operation: SendOperation) -> CompletionKind {
-    match operation {
-        Send | SendWithImmediate | SendWithInvalidate => CompletionKind::Send,
-        RdmaWrite | RdmaWriteWithImmediate => CompletionKind::RdmaWrite,
-        RdmaRead => CompletionKind::RdmaRead,
-        CompareSwap => CompletionKind::CompareSwap,
-        FetchAdd => CompletionKind::FetchAdd,
-        AtomicWrite => CompletionKind::AtomicWrite,
-        Flush => CompletionKind::Flush,
     }
 }
