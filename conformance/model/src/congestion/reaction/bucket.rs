@@ -34,7 +34,7 @@ impl Bucket {
     /// Fills it for `periods` of so many nanoseconds each, the first at `rate` and each next one at `gain` more.
     pub(super) fn fill_rising(&mut self, periods: u64, nanos: u64, rate: u64, gain: u64) {
         let [n, rate, gain] = [periods, rate, gain].map(u128::from);
-        let rates = n * rate + (n * (n - 1) / 2).saturating_mul(gain);
+        let rates = (n * rate).saturating_add((n * (n - 1) / 2).saturating_mul(gain));
         self.earn(rates.saturating_mul(nanos.into()));
         self.at = self.at + Duration::from_nanos(periods * nanos);
     }
