@@ -8,7 +8,7 @@ use std::process::{Command, Output};
 use common::{Unwell, emulator};
 use rocespec::dut::Dut;
 use rocespec::golden::{Explanations, Kind};
-use rocespec::run::compare::{Compared, Options, Outcome, compare, script};
+use rocespec::run::compare::{Compared, Options, Outcome, REQUESTER, RESPONDER, compare, script};
 use rocespec::run::plan;
 use rocespec::scenario::{self, Scenario};
 
@@ -23,8 +23,9 @@ fn on(scenarios: &[Scenario], filter: &str, device: &mut dyn Dut, known: &str) -
     all
 }
 
-fn sequences(count: u64) -> Vec<Scenario> {
-    (0..count).map(|number| scenario::parse("made", &format!("random/{number}"), &script(3, number)).unwrap()).collect()
+fn made(prefix: &str, count: u64) -> Vec<Scenario> {
+    let ids = (0..count).map(|number| format!("{prefix}{number}"));
+    ids.map(|id| scenario::parse("made", &id, &script(3, &id).unwrap()).unwrap()).collect()
 }
 
 fn binary(words: &[&str]) -> Output {
@@ -43,13 +44,15 @@ fn text(bytes: &[u8]) -> String {
 #[test]
 fn the_model_does_not_differ_from_itself() {
     let catalogue = scenario::catalogue().unwrap();
-    for case in on(&catalogue, "", &mut emulator(""), "").iter().chain(&on(&sequences(50), "", &mut emulator(""), "")) {
-        assert!(
-            matches!(case.result, Outcome::Same | Outcome::Unsupported(_)),
-            "{}: {:?}",
-            case.case,
-            case.differences
-        );
+    for scenarios in [catalogue, made(RESPONDER, 50), made(REQUESTER, 50)] {
+        for case in on(&scenarios, "", &mut emulator(""), "") {
+            assert!(
+                matches!(case.result, Outcome::Same | Outcome::Unsupported(_)),
+                "{}: {:?}",
+                case.case,
+                case.differences
+            );
+        }
     }
 }
 
@@ -163,8 +166,17 @@ fn explanations_that_explain_nothing_or_anything_are_refused() {
 
 #[test]
 fn made_sequences_find_defects() {
-    let made = sequences(60);
+    let made = made(RESPONDER, 60);
     for defect in ["accepts-short-first", "gap-nak-off-by-one", "drops-duplicate", "ignores-rkey", "accepts-bad-icrc"] {
+        let cases = on(&made, "", &mut emulator(defect), "");
+        assert!(cases.iter().any(|case| case.result == Outcome::Unexplained), "{defect}");
+    }
+}
+
+#[test]
+fn made_sequences_in_which_the_device_sends_find_defects() {
+    let made = made(REQUESTER, 60);
+    for defect in ["sends-short-packets", "read-takes-one-psn", "ignores-start-psn"] {
         let cases = on(&made, "", &mut emulator(defect), "");
         assert!(cases.iter().any(|case| case.result == Outcome::Unexplained), "{defect}");
     }

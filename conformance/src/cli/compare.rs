@@ -40,6 +40,10 @@ pub(super) struct Args {
     #[arg(long, value_name = "COUNT", default_value_t = 0)]
     random: u64,
 
+    /// Make sequences in which the device sends the requests and the tester answers, right or wrong.
+    #[arg(long, requires = "random")]
+    requester: bool,
+
     /// Seed of the sequences and of what the tester chooses. The same seed gives the same bytes.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
@@ -56,7 +60,7 @@ pub(super) struct Args {
     #[arg(long, value_enum, default_value = "text")]
     format: output::Format,
 
-    /// Write compare.txt, compare.json and the frames of the cases that differ to this folder.
+    /// Write compare.txt, compare.json, and of the cases that differ the frames and, where it was made, the scenario.
     #[arg(long, value_name = "DIR")]
     report: Option<PathBuf>,
 
@@ -96,7 +100,7 @@ pub(super) fn run(args: &Args) -> Outcome {
             let shown = text::case(&compared);
             bar.suspend(|| failure = failure.take().or(print(&shown).err()));
         }
-        if let Some(error) = args.report.as_deref().and_then(|folder| write_frames(folder, &compared).err()) {
+        if let Some(error) = args.report.as_deref().and_then(|folder| write_case(folder, args.seed, &compared).err()) {
             failure.get_or_insert(error);
         }
         summary.add(compared);
@@ -128,21 +132,20 @@ fn print(text: &str) -> anyhow::Result<()> {
 
 /// The sequences that are asked for: the first ones of the seed, and those that filters name.
 fn made(args: &Args) -> anyhow::Result<Vec<Scenario>> {
-    let named = args.filters.iter().filter_map(|filter| filter.strip_prefix(compare::PREFIX));
-    let named: Vec<u64> =
-        named.map(str::parse).collect::<Result<_, _>>().context("a made sequence is called random/NUMBER")?;
+    let prefix = if args.requester { compare::REQUESTER } else { compare::RESPONDER };
+    let named = args.filters.iter().filter(|filter| compare::is_made(filter)).cloned();
     (0..args.random)
+        .map(|number| format!("{prefix}{number}"))
         .chain(named)
-        .map(|number| {
-            let id = format!("{}{number}", compare::PREFIX);
-            Ok(scenario::parse(&id, &id, &compare::script(args.seed, number))?)
+        .map(|id| {
+            let text = compare::script(args.seed, &id).with_context(|| format!("{id:?}: a sequence has a number"))?;
+            Ok(scenario::parse(&id, &id, &text)?)
         })
         .collect()
 }
 
 fn plan<'s>(args: &Args, catalogue: &'s [Scenario], made: &'s [Scenario]) -> anyhow::Result<Vec<Planned<'s>>> {
-    let filters: Vec<String> =
-        args.filters.iter().filter(|filter| !filter.starts_with(compare::PREFIX)).cloned().collect();
+    let filters: Vec<String> = args.filters.iter().filter(|filter| !compare::is_made(filter)).cloned().collect();
     let mut planned = match made.is_empty() || !filters.is_empty() {
         true => run::plan(catalogue, &filters, args.all)?,
         false => Vec::new(),
@@ -163,12 +166,19 @@ fn repeat(args: &Args) -> String {
     words
 }
 
-fn write_frames(folder: &Path, compared: &Compared) -> anyhow::Result<()> {
-    if compared.differences.is_empty() || compared.pcapng.is_empty() {
+/// The frames of a case that differs and, where it was made, the scenario.
+fn write_case(folder: &Path, seed: u64, compared: &Compared) -> anyhow::Result<()> {
+    if compared.differences.is_empty() {
         return Ok(());
     }
-    let place = folder.join(format!("{}.pcapng", compared.case.replace('/', ".")));
-    std::fs::write(&place, &compared.pcapng).with_context(|| format!("cannot write {}", place.display()))
+    let script = compare::script(seed, &compared.case).unwrap_or_default();
+    for (ending, bytes) in [("pcapng", &compared.pcapng[..]), ("toml", script.as_bytes())] {
+        if !bytes.is_empty() {
+            let place = folder.join(format!("{}.{ending}", compared.case.replace('/', ".")));
+            std::fs::write(&place, bytes).with_context(|| format!("cannot write {}", place.display()))?;
+        }
+    }
+    Ok(())
 }
 
 fn write_report(folder: &Path, summary: &Summary<'_>, full: bool) -> anyhow::Result<()> {

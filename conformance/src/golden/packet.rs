@@ -61,8 +61,12 @@ impl Packet {
 
     /// A frame that cannot be taken apart.
     pub fn undecodable(error: &DecodeError, time: Time) -> Packet {
-        let line = format!("cannot be decoded: {error}");
-        Packet { time_ns: time.nanos(), line, psn: 0, ack: false, values: Vec::new() }
+        Packet::other(&format!("cannot be decoded: {error}"), time)
+    }
+
+    /// What is no RoCE packet, by its line alone. It has no place in the sequence.
+    pub fn other(line: &str, time: Time) -> Packet {
+        Packet { time_ns: time.nanos(), line: line.to_owned(), psn: i32::MIN, ack: false, values: Vec::new() }
     }
 
     /// The first word of its line: which packet it is.

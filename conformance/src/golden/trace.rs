@@ -16,7 +16,7 @@ pub struct Trace {
 pub struct Exchange {
     /// Line of the scenario file, of the last step that belongs to it; 0 at the end of the case.
     pub line: u32,
-    /// What the tester sent.
+    /// What the tester sent, and what the device's software was told to send.
     pub sent: Vec<Packet>,
     /// What the script says to what was sent last: its comment.
     pub remark: String,

@@ -16,7 +16,7 @@ use super::record::Recorder;
 use crate::dut::{Dut, DutError};
 use crate::golden::{self, Difference, Explained, Explanations, Governed, Kind, Subject, Trace};
 
-pub use random::{PREFIX, script};
+pub use random::{REQUESTER, RESPONDER, is_made, script};
 
 /// How much longer everything waits when a difference is looked at again.
 const SECOND_LOOK: u32 = 5;

@@ -54,8 +54,9 @@ fn after(difference: &Difference) -> String {
     let at = if difference.line == 0 { "    at the end".to_owned() } else { format!("    line {}", difference.line) };
     let mut text = at;
     for (number, sent) in difference.sent.iter().enumerate() {
-        let lead = if number == 0 { "  > " } else { "\n            > " };
+        let lead = if number == 0 { "  " } else { "\n            " };
         text += lead;
+        text += if sent.starts_with("dut ") { "" } else { "> " };
         text += sent;
     }
     if !difference.remark.is_empty() {

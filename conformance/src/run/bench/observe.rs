@@ -36,7 +36,7 @@ struct Watch<'w> {
     open: Exchange,
     /// Completions so far.
     completions: u32,
-    /// The device sends requests: what it sends is not only an answer, and may be followed by more as time passes.
+    /// The device sends requests under an ACK timeout: what it sends may be followed by more as time passes.
     device_sends: bool,
     /// Packets that the script has waited for in the exchange at hand.
     owed: usize,
@@ -64,7 +64,8 @@ impl Watch<'_> {
 impl Bench<'_> {
     /// Plays the script. What the device did is in `trace`, as far as it came, also after an error.
     pub(in crate::run) fn observe(&mut self, guide: Option<Guide<'_>>, trace: &mut Trace) -> Result<(), Stop> {
-        let device_sends = self.scenario.steps.iter().any(|step| matches!(step.action, Action::Dut(Verb::Post(_))));
+        let posts = self.scenario.steps.iter().any(|step| matches!(step.action, Action::Dut(Verb::Post(_))));
+        let device_sends = posts && self.scenario.setup.timeout != 0;
         let open = Exchange::default();
         let mut watch = Watch { guide, trace, open, completions: 0, device_sends, owed: 0, looked: false };
         let played = self.watch(&mut watch);
@@ -112,7 +113,7 @@ impl Bench<'_> {
         let scope = self.connection.scope_to_device(&symbols);
         let packet = match notation::parse(text, &scope, &mut vec![0; LINE_BUFFER]) {
             Ok(Line::Roce(packet)) => Packet::of(&packet, &scope, time),
-            _ => Packet { time_ns: time.nanos(), line: text.to_owned(), psn: 0, ack: false, values: Vec::new() },
+            _ => Packet::other(text, time),
         };
         watch.open.sent.push(packet);
         watch.open.remark = self.remark(line);
@@ -243,6 +244,10 @@ impl Bench<'_> {
             Verb::CheckState(_) => self.state_fact(watch),
             Verb::CheckEvent(name) => self.event_fact(name, watch),
             _ => {
+                if matches!(verb, Verb::Post(_)) {
+                    let time = Time::from_nanos(self.recorder.since_start(self.dut.now()));
+                    watch.open.sent.push(Packet::other(&step.text, time));
+                }
                 self.software(verb, step)?;
                 while let Some(arrival) = self.inbox.pop_front() {
                     watch.open.seen.extend(self.witness(arrival.time, &arrival.bytes));

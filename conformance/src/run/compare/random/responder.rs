@@ -1,12 +1,6 @@
-//! Request sequences made from a seed: right ones of every kind and size, and wrong ones, one packet at a time.
-//!
-//! A sequence is the text of a scenario, so that one which shows something can be kept. The remark at each packet says what
-//! it is; explanations refer to it.
+//! Sequences in which the tester sends: right requests of every kind and size, and wrong ones, one packet at a time.
 
-use std::fmt::Write as _;
-
-/// What ids of made sequences begin with: `random/17`.
-pub const PREFIX: &str = "random/";
+use super::{Dice, Setting};
 
 /// Packets of a sequence before it ends by itself.
 const MOST_STEPS: u64 = 8;
@@ -14,14 +8,13 @@ const MOST_STEPS: u64 = 8;
 const REGION: u64 = 16384;
 const RECEIVE: u64 = 4096;
 
-/// The scenario file of sequence `number`.
-pub fn script(seed: u64, number: u64) -> String {
-    let mut dice = Dice(seed ^ number.wrapping_mul(0xd134_2543_de82_ef95));
-    let start = [0, 0x7f_fffe, 0xff_fffe, dice.below(1 << 24)][dice.pick(4)];
-    let (ip, mtu) = (["v4", "v6"][dice.pick(2)], [256, 512, 1024][dice.pick(3)]);
+/// The scenario file of a sequence.
+pub(super) fn script(seed: u64, number: u64) -> String {
+    let mut dice = Dice::of(seed, number);
+    let setting = Setting::roll(&mut dice);
     let mut sequence = Sequence {
         dice,
-        mtu,
+        mtu: setting.mtu,
         psn: 0,
         receives: 0,
         message: None,
@@ -31,43 +24,12 @@ pub fn script(seed: u64, number: u64) -> String {
             format!("dut mr ro {REGION} remote_read"),
             format!("dut mr wo {REGION} remote_write"),
         ],
+        put_off: false,
+        in_parts: Vec::new(),
         over: false,
     };
     sequence.make();
-    let mut text = format!(
-        "title = \"Sequence {number} of seed {seed}\"\nabout = \"Made from a seed.\"\nlevel = \"info\"\n\
-         rules = [\"rc.responder.ack\"]\nneeds = [\"rc\", \"atomic\", \"rnr\", \"go-back-n\", \"send_invalidate\"]\n\
-         setup = {{ start_psn = {start:#x}, ip = \"{ip}\", mtu = {mtu} }}\n\nscript = '''\n"
-    );
-    for line in sequence.lines {
-        let _ = writeln!(text, "{line}");
-    }
-    text + "'''\n"
-}
-
-/// SplitMix64.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut random = (self.0 ^ self.0 >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        random = (random ^ random >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        random ^ random >> 31
-    }
-
-    /// 0 to `end` - 1.
-    fn below(&mut self, end: u64) -> u64 {
-        self.roll() % end.max(1)
-    }
-
-    fn pick(&mut self, count: usize) -> usize {
-        self.below(count as u64) as usize
-    }
-
-    fn percent(&mut self, chance: u64) -> bool {
-        self.below(100) < chance
-    }
+    setting.scenario("tester", "", &sequence.lines)
 }
 
 /// A message that has begun and not ended.
@@ -89,6 +51,10 @@ struct Sequence {
     /// Packets that were executed, without their remarks.
     executed: Vec<(i64, String)>,
     lines: Vec<String>,
+    /// The expected request was put off by an RNR NAK.
+    put_off: bool,
+    /// PSNs of READs of which a part was asked for again.
+    in_parts: Vec<i64>,
     /// The connection is in error: nothing more will be answered.
     over: bool,
 }
@@ -134,6 +100,7 @@ impl Sequence {
         let text = packet.replace("PSN", &self.psn.to_string());
         self.executed.push((self.psn, text.clone()));
         self.say(text, remark);
+        self.put_off = false;
         self.psn += psns as i64;
     }
 
@@ -186,6 +153,7 @@ impl Sequence {
             return true;
         }
         self.say(packet.replace("PSN", &self.psn.to_string()), "not-ready");
+        self.put_off = true;
         if self.dice.percent(50) {
             self.say(format!("RDMA_WRITE_ONLY psn={} va=mr rkey=mr ack 8B=77", self.psn + 1), "behind-not-ready");
         }
@@ -300,16 +268,22 @@ impl Sequence {
     fn harmless(&mut self) {
         let (psn, fill) = (self.psn, self.fill());
         let ahead = 1 + self.dice.below(3) as i64;
+        let gap = if self.put_off { "behind-not-ready" } else { "gap" };
         match self.dice.below(14) {
             0..4 if !self.executed.is_empty() => {
                 let at = self.dice.pick(self.executed.len());
-                let packet = self.executed[at].1.clone();
-                self.say(packet, "duplicate");
+                let (psn, packet) = self.executed[at].clone();
+                let remark = match (self.in_parts.contains(&psn), packet.contains(" len=0")) {
+                    (true, _) => "duplicate again",
+                    (_, true) => "duplicate zero",
+                    _ => "duplicate",
+                };
+                self.say(packet, remark);
             }
             4 => self.part_of_a_read(),
-            5 | 6 => self.say(format!("SEND_ONLY psn={} ack 8B={fill}", psn + ahead), "gap"),
-            7 => self.say(format!("RDMA_READ_REQUEST psn={} va=mr rkey=mr len=8", psn + ahead), "gap"),
-            8 => self.say(format!("SEND_ONLY psn={} ack 8B={fill}", psn + 0x7f_ffff), "gap far"),
+            5 | 6 => self.say(format!("SEND_ONLY psn={} ack 8B={fill}", psn + ahead), gap),
+            7 => self.say(format!("RDMA_READ_REQUEST psn={} va=mr rkey=mr len=8", psn + ahead), gap),
+            8 => self.say(format!("SEND_ONLY psn={} ack 8B={fill}", psn + 0x7f_ffff), gap),
             9 => self.say(format!("ACK psn={} msn=0", psn - 1), "stray-response"),
             10 => self.say(format!("SEND_ONLY psn={psn} ack 8B={fill} icrc=bad"), "bad-icrc"),
             11 => self.say(format!("SEND_ONLY psn={psn} ack 8B={fill} tver=1"), "bad-tver"),
@@ -334,8 +308,10 @@ impl Sequence {
             .find(|(.., len)| *len > mtu);
         if let Some((psn, at, len)) = found {
             let skip = 1 + self.dice.below((len - 1) / mtu);
+            let remark = if self.in_parts.contains(&psn) { "duplicate part again" } else { "duplicate part" };
+            self.in_parts.push(psn);
             let (psn, at, len) = (psn + skip as i64, at + skip * mtu, len - skip * mtu);
-            self.say(format!("RDMA_READ_REQUEST psn={psn} va=mr+{at:#x} rkey=mr len={len}"), "duplicate part");
+            self.say(format!("RDMA_READ_REQUEST psn={psn} va=mr+{at:#x} rkey=mr len={len}"), remark);
         }
     }
 
@@ -429,22 +405,5 @@ impl Sequence {
             self.execute(&format!("SEND_MIDDLE psn=PSN {mtu}B={fill}"), 1, "middle");
         }
         self.fatal(&format!("SEND_LAST psn=PSN ack 4B={fill}"), "long-message");
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn every_sequence_is_a_scenario_and_the_same_each_time() {
-        for number in 0..500 {
-            let text = script(7, number);
-            assert_eq!(text, script(7, number));
-            if let Err(problems) = crate::scenario::parse("made.toml", &format!("{PREFIX}{number}"), &text) {
-                panic!("{problems}\n{text}");
-            }
-        }
-        assert_ne!(script(7, 0), script(8, 0));
     }
 }
