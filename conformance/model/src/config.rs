@@ -18,6 +18,8 @@ pub struct Config {
     pub mac: MacAddr,
     /// The GID table. [`crate::QpAttributes::gid_index`] counts in it.
     pub gids: Vec<GidEntry>,
+    /// The P_Key table. [`crate::QpAttributes::pkey_index`] counts in it.
+    pub pkeys: Vec<PKey>,
     /// Number of the first queue pair; the next ones follow. 0 and 1 are reserved and passed over.
     pub first_qpn: Qpn,
     /// Operations beyond those that every endpoint serves.
@@ -45,6 +47,7 @@ impl Default for Config {
         Config {
             mac: MacAddr::default(),
             gids: Vec::new(),
+            pkeys: PKEY_TABLE.to_vec(),
             first_qpn: Qpn::new(0x11),
             capabilities: Capabilities::default(),
             port_mtu: Mtu::B4096,
@@ -109,5 +112,5 @@ impl GidKind {
     }
 }
 
-/// The P_Key table of every endpoint: the default partition as full and as limited member.
+/// The P_Key table that an endpoint has when it is told no other: the default partition as full and as limited member.
 pub const PKEY_TABLE: [PKey; 2] = [PKey::DEFAULT, PKey::new(0x7fff)];

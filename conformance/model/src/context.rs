@@ -2,7 +2,7 @@
 
 use alloc::collections::VecDeque;
 
-use rocespec_codec::RKey;
+use rocespec_codec::{PKey, RKey};
 
 use crate::config::Capabilities;
 use crate::congestion::CongestionConfig;
@@ -23,6 +23,7 @@ pub(crate) struct Context<'a> {
     /// The queue pair and its protection domain.
     pub(crate) owner: Owner,
     pub(crate) capabilities: Capabilities,
+    pub(crate) pkeys: &'a [PKey],
     pub(crate) policy: &'a Policy,
     pub(crate) defects: Defects,
     pub(crate) congestion: &'a CongestionConfig,

@@ -154,7 +154,7 @@ fn transport(config: &Config, qp: &Qp, route: &Route, packet: &Packet) -> Bth {
         pkey: if is_response && defects.has(Defect::AckWithoutPkey) {
             PKey::new(0)
         } else {
-            packet.pkey.unwrap_or(qp.pkey())
+            packet.pkey.unwrap_or(qp.pkey)
         },
         becn: packet.becn,
         dest_qp: if is_response && defects.has(Defect::AckToOwnQp) { qp.qpn } else { route.dest_qpn },

@@ -262,6 +262,7 @@ impl Endpoint {
             srqs: &mut self.srqs,
             owner: Owner { pd: qp.init.pd, qp: handle },
             capabilities: self.config.capabilities,
+            pkeys: &self.config.pkeys,
             policy: &self.config.policy,
             defects: self.config.defects,
             congestion: &self.config.congestion,

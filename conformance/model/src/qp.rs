@@ -4,7 +4,6 @@ use alloc::collections::VecDeque;
 
 use rocespec_codec::{Ethernet, Info, Mtu, PKey, QKey, Qpn, RnrTimer, Roce, Transport};
 
-use crate::config::PKEY_TABLE;
 use crate::congestion::Pacer;
 use crate::context::Context;
 use crate::counters::Counter;
@@ -26,6 +25,8 @@ pub(crate) struct Qp {
     pub(crate) qpn: Qpn,
     pub(crate) kind: QpKind,
     pub(crate) init: QpInit,
+    /// The entry of the P_Key table that its attributes name.
+    pub(crate) pkey: PKey,
     /// Bytes of the longest packet, where no path MTU was agreed.
     port_mtu: Mtu,
     pub(crate) state: QpState,
@@ -53,6 +54,7 @@ impl Qp {
             qpn,
             kind: init.kind,
             init,
+            pkey: PKey::DEFAULT,
             port_mtu,
             state: QpState::Reset,
             attributes: initial_attributes(),
@@ -140,6 +142,9 @@ impl Qp {
     /// Moves to a state that [`transition::check`] allowed.
     pub(crate) fn modify(&mut self, to: QpState, attributes: &QpAttributes, cx: &mut Context<'_>) {
         transition::apply(&mut self.attributes, attributes);
+        if let Some(pkey) = attributes.pkey_index.and_then(|index| cx.pkeys.get(usize::from(index))) {
+            self.pkey = *pkey;
+        }
         match (self.state, to) {
             (_, QpState::Reset) => self.reset(),
             (_, QpState::Error) => {
@@ -190,10 +195,6 @@ impl Qp {
 
     pub(crate) fn gid_index(&self) -> usize {
         usize::from(self.attributes.gid_index.unwrap_or(0))
-    }
-
-    pub(crate) fn pkey(&self) -> PKey {
-        PKEY_TABLE[usize::from(self.attributes.pkey_index.unwrap_or(0)) % PKEY_TABLE.len()]
     }
 
     pub(crate) fn qkey(&self) -> QKey {

@@ -2,7 +2,7 @@
 //!
 //! As the verbs have it: what a move needs must be given, what it does not know must not.
 
-use crate::config::{GidEntry, PKEY_TABLE};
+use crate::config::Config;
 use crate::verbs::QpState::{Init, Reset, Rtr, Rts, Sqd, Sqe};
 use crate::verbs::{QpAttributes, QpKind, QpState, VerbError};
 
@@ -125,7 +125,7 @@ pub(crate) fn check(
     kind: QpKind,
     from: QpState,
     attributes: &QpAttributes,
-    gids: &[GidEntry],
+    config: &Config,
 ) -> Result<QpState, VerbError> {
     let to = attributes.state.unwrap_or(from);
     let (required, optional): (Names, &[Names]) = if matches!(to, QpState::Reset | QpState::Error) {
@@ -143,16 +143,18 @@ pub(crate) fn check(
     {
         return Err(VerbError::UnexpectedAttribute(extra));
     }
-    check_ranges(attributes, gids)?;
+    check_ranges(attributes, config)?;
     Ok(to)
 }
 
-fn check_ranges(attributes: &QpAttributes, gids: &[GidEntry]) -> Result<(), VerbError> {
+fn check_ranges(attributes: &QpAttributes, config: &Config) -> Result<(), VerbError> {
     let above = |value: Option<u32>, limit: u32, name| match value {
         Some(value) if value > limit => Err(VerbError::OutOfRange(name)),
         _ => Ok(()),
     };
-    above(attributes.pkey_index.map(u32::from), PKEY_TABLE.len() as u32 - 1, "pkey_index")?;
+    if attributes.pkey_index.is_some_and(|index| usize::from(index) >= config.pkeys.len()) {
+        return Err(VerbError::OutOfRange("pkey_index"));
+    }
     above(attributes.timeout.map(u32::from), 31, "timeout")?;
     above(attributes.retry_count.map(u32::from), 7, "retry_count")?;
     above(attributes.rnr_retry.map(u32::from), 7, "rnr_retry")?;
@@ -160,7 +162,7 @@ fn check_ranges(attributes: &QpAttributes, gids: &[GidEntry]) -> Result<(), Verb
     above(attributes.service_level.map(u32::from), 7, "service_level")?;
     if let Some(remote) = attributes.remote_gid {
         let index = usize::from(attributes.gid_index.unwrap_or(0));
-        let local = gids.get(index).ok_or(VerbError::OutOfRange("gid_index"))?;
+        let local = config.gids.get(index).ok_or(VerbError::OutOfRange("gid_index"))?;
         if !local.reaches(remote) {
             return Err(VerbError::OutOfRange("remote_gid"));
         }

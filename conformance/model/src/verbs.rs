@@ -226,7 +226,7 @@ pub struct QpAttributes {
     pub state: Option<QpState>,
     /// What a peer may do.
     pub access: Option<Access>,
-    /// Index into [`crate::PKEY_TABLE`].
+    /// Index into [`crate::Config::pkeys`].
     pub pkey_index: Option<u16>,
     /// Q_Key of a UD queue pair.
     pub qkey: Option<QKey>,

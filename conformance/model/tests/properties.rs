@@ -4,8 +4,8 @@ mod harness;
 
 use harness::{Ip, Lab, Options, Req, req};
 use proptest::prelude::*;
-use rocespec_codec::{Frame, Ieth, ImmDt, Opcode, decode, icrc};
-use rocespec_model::{Defect, Defects, Policy};
+use rocespec_codec::{Frame, Ieth, ImmDt, Opcode, QKey, Qpn, Transport, decode, icrc};
+use rocespec_model::{Defect, Defects, Policy, QpKind};
 
 #[derive(Debug, Clone)]
 enum Step {
@@ -38,9 +38,19 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-fn request(opcode: u8, psn: u32, len: usize, offset: i64, message: u32) -> Req {
+/// A request of the kind's own transport, where `opcode` names no other one.
+fn request(kind: QpKind, opcode: u8, psn: u32, len: usize, offset: i64, message: u32) -> Req {
+    let class = match kind.transport() {
+        Transport::Uc => 0x20,
+        Transport::Ud => 0x60,
+        Transport::Xrc => 0xa0,
+        _ => 0,
+    };
+    let opcode = if opcode < 0x20 { opcode | class } else { opcode };
     let mut request = req(Opcode(opcode), psn).len(len).to(offset, message).atomic(offset, 3, 4);
     (request.ext.immdt, request.ext.ieth) = (ImmDt(message), Ieth(rocespec_codec::RKey::new(message)));
+    request.ext.deth.qkey = if message == 4 { QKey::default() } else { harness::QKEY };
+    request.ext.xrceth.srqn = Qpn::new(1 + message % 2);
     request
 }
 
@@ -50,7 +60,7 @@ fn play(options: &Options, steps: &[Step]) -> Vec<Vec<u8>> {
     for step in steps {
         match step {
             Step::Request { opcode, psn, len, offset, message, ack, key } => {
-                let mut request = request(*opcode, *psn, *len, *offset, *message);
+                let mut request = request(options.kind, *opcode, *psn, *len, *offset, *message);
                 request.bth.ack_req = *ack;
                 if let Some(key) = key {
                     request = request.keyed(*offset, *message, *key);
@@ -59,7 +69,7 @@ fn play(options: &Options, steps: &[Step]) -> Vec<Vec<u8>> {
                 lab.port.handle(lab.now, rocespec_model::Input::Frame(&frame));
             }
             Step::Flip { opcode, psn, at, with } => {
-                let mut frame = request(*opcode, *psn, 8, 0, 8).frame(&lab);
+                let mut frame = request(options.kind, *opcode, *psn, 8, 0, 8).frame(&lab);
                 let at = at % frame.len();
                 frame[at] ^= with;
                 lab.port.handle(lab.now, rocespec_model::Input::Frame(&frame));
@@ -82,12 +92,15 @@ fn options() -> impl Strategy<Value = Options> {
     let ip = prop_oneof![Just(Ip::V4), Just(Ip::V6), Just(Ip::Grh)];
     let start_psn = prop_oneof![Just(0u32), Just(0xff_fffa), Just(0x7f_fffc)];
     let policy = (0..Policy::PRESETS.len()).prop_map(|at| Policy::PRESETS[at].1);
-    (ip, start_psn, policy, 0usize..5).prop_map(|(ip, start_psn, policy, receives)| Options {
-        ip,
-        start_psn,
-        policy,
-        receives,
-        ..Options::default()
+    let kind = prop_oneof![
+        4 => Just(QpKind::Rc),
+        2 => Just(QpKind::Uc),
+        2 => Just(QpKind::Ud),
+        2 => Just(QpKind::XrcTarget),
+    ];
+    let transport = (kind, any::<bool>());
+    (transport, ip, start_psn, policy, 0usize..5).prop_map(|((kind, shared), ip, start_psn, policy, receives)| {
+        Options { kind, shared, ip, start_psn, policy, receives, ..Options::default() }
     })
 }
 

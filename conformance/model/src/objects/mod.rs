@@ -60,7 +60,7 @@ impl Endpoint {
     /// When there is no such move, or it lacks an attribute or has one too many. Nothing is changed then.
     pub fn modify_qp(&mut self, qp: QpHandle, attributes: &QpAttributes) -> Result<(), VerbError> {
         let known = self.qps.get(qp).ok_or(VerbError::NoSuchObject)?;
-        let to = transition::check(known.kind, known.state, attributes, &self.config.gids)?;
+        let to = transition::check(known.kind, known.state, attributes, &self.config)?;
         self.with_qp(qp, |qp, cx| qp.modify(to, attributes, cx));
         Ok(())
     }

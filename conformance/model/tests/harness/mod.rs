@@ -9,12 +9,14 @@ use std::net::Ipv6Addr;
 use std::time::Duration;
 
 use rocespec_codec::{
-    AtomicEth, Bth, Ethernet, Extensions, Feth, Frame, Grh, Ieth, ImmDt, Ipv4, Ipv6, MacAddr, Mtu, Net, Opcode, Psn,
-    QKey, Qpn, RKey, Reth, RnrTimer, Roce, SyndromeClass, Transport, Udp, decode, encode, encoded_len, field, icrc,
+    AtomicEth, Bth, Ethernet, Extensions, Feth, Frame, Grh, Ieth, ImmDt, Ipv4, Ipv6, MacAddr, Mtu, Net, Opcode, PKey,
+    Psn, QKey, Qpn, RKey, Reth, RnrTimer, Roce, SyndromeClass, Transport, Udp, decode, encode, encoded_len, field,
+    icrc,
 };
 use rocespec_model::{
     Access, AsyncEvent, Capabilities, Capacity, Completion, Config, Defects, Endpoint, GidEntry, GidKind, Input,
-    MemoryRegion, Output, Policy, QpAttributes, QpHandle, QpInit, QpKind, QpState, SrqHandle, SrqInit, Time,
+    MemoryRegion, Output, PKEY_TABLE, Policy, QpAttributes, QpHandle, QpInit, QpKind, QpState, SrqHandle, SrqInit,
+    Time,
 };
 
 pub const DUT_MAC: MacAddr = MacAddr([2, 0, 0, 0, 0, 1]);
@@ -55,6 +57,7 @@ pub struct Options {
     pub defects: Defects,
     pub start_psn: u32,
     pub receives: usize,
+    pub pkeys: Vec<PKey>,
     pub port_mtu: Mtu,
     pub receive_len: u32,
     pub region_len: u64,
@@ -76,6 +79,7 @@ impl Default for Options {
             defects: Defects::NONE,
             start_psn: 0,
             receives: 4,
+            pkeys: PKEY_TABLE.to_vec(),
             port_mtu: Mtu::B4096,
             receive_len: 1024,
             region_len: 4096,
@@ -128,6 +132,7 @@ impl Lab {
             gids: ips.map(entry).collect(),
             first_qpn: Qpn::new(0x11),
             capabilities: options.capabilities,
+            pkeys: options.pkeys.clone(),
             port_mtu: options.port_mtu,
             policy: options.policy,
             defects: options.defects,

@@ -5,6 +5,8 @@ mod harness;
 
 mod domains;
 mod multicast;
+mod pairs;
+mod partitions;
 mod sent;
 mod srq;
 mod transitions;
