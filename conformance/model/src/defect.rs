@@ -76,6 +76,8 @@ defects! {
         "Gives packets for a queue pair that does not exist to the first one.";
     IgnoresTransportClass "ignores-transport-class" "bth.responder.transport-class"
         "Takes opcodes of another transport service for those of its own.";
+    ReceivesBeforeRtr "receives-before-rtr" "bth.responder.qp-state"
+        "Takes requests on a queue pair that is not ready to receive yet.";
     IgnoresTver "ignores-tver" "bth.responder.tver"
         "Accepts packets of an unknown transport version.";
     IgnoresPkey "ignores-pkey" "bth.responder.pkey"

@@ -195,7 +195,8 @@ fn check_transport(config: &Config, qp: &Qp, packet: &Roce<'_>) -> Result<(), Co
         _ => return Err(Counter::DropTransportClass),
     }
     // rule: bth.responder.qp-state, rc.responder.error-silence
-    if !qp.can_receive() {
+    let is_excused = qp.state == QpState::Init && defects.has(Defect::ReceivesBeforeRtr);
+    if !qp.can_receive() && !is_excused {
         return Err(Counter::DropQpState);
     }
     // rule: bth.responder.tver

@@ -374,7 +374,8 @@ pub struct Bind {
     pub key: u8,
 }
 
-/// Where a datagram goes, and how.
+/// Where a datagram goes, and how. The frame goes to the group's Ethernet address or that of the known neighbour, and where
+/// there is none to where the last datagram came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Destination {
     /// GID of the receiver or of a multicast group; IPv4 as `::ffff:a.b.c.d`.

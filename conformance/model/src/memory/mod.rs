@@ -181,9 +181,7 @@ impl Memory {
     fn grant(&self, owner: Owner, rkey: RKey, va: u64, right: Access, defects: Defects) -> Result<Grant, AccessError> {
         let grant = match self.numbered(rkey.get() >> 8) {
             // rule: rc.responder.rkey
-            Some(Object::Region(region)) if region.key == rkey && region.key_valid => {
-                Some(region.grant(MemoryHandle(rkey.get() >> 8)))
-            }
+            Some(Object::Region(region)) if region.opens(rkey) => Some(region.grant(MemoryHandle(rkey.get() >> 8))),
             Some(Object::Window(window)) => window.grant(owner, rkey, self, defects),
             _ => None,
         };
@@ -242,9 +240,9 @@ impl Memory {
     ) -> Result<(), AccessError> {
         let number = rkey.get() >> 8;
         match self.numbered_mut(number) {
-            Some(Object::Region(region)) if plain_regions && region.key == rkey && region.key_valid => {
-                region.key_valid = region.pd != owner.pd;
-                if region.key_valid { Err(AccessError) } else { Ok(()) }
+            Some(Object::Region(region)) if plain_regions && region.opens(rkey) && region.pd == owner.pd => {
+                region.key_valid = false;
+                Ok(())
             }
             Some(Object::Window(window)) if window.can_invalidate(owner, rkey) => {
                 if !defects.has(Defect::WindowSurvivesInvalidate) {
@@ -259,7 +257,7 @@ impl Memory {
     fn insert(&mut self, make: impl FnOnce(RKey) -> Object) -> Result<u32, VerbError> {
         let number = self.slots.len() + 1;
         if number >= MAX_OBJECTS {
-            return Err(VerbError::QueueFull);
+            return Err(VerbError::OutOfRange("memory objects"));
         }
         self.slots.push(Some(Box::new(make(first_key(number as u32)))));
         Ok(number as u32)

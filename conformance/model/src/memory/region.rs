@@ -30,6 +30,10 @@ impl Region {
         Region { pd, va, bytes, key, access, key_valid: true, windows: 0, is_gone: false }
     }
 
+    pub(super) fn opens(&self, key: RKey) -> bool {
+        self.key == key && self.key_valid
+    }
+
     /// What its key opens.
     pub(super) fn grant(&self, handle: MemoryHandle) -> Grant {
         let end = self.va + self.bytes.len() as u64;

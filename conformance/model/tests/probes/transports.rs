@@ -96,6 +96,15 @@ pub(crate) const PROBES: &[Probe] = &[
         trace(&mut lab, &lines) + &format!("{:?}", lab.port.poll(second, 9))
     },
     |defects| send(QpKind::Ud, defects, [ud_send(0x77), ud_send(0x8000_0001)]),
+    // States.
+    |defects| {
+        let mut lab = lab_with(|options| options.defects = defects);
+        lab.modify(to(QpState::Reset));
+        lab.modify(QpAttributes { pkey_index: Some(0), access: Some(Access::NONE), ..to(QpState::Init) });
+        lab.post(0);
+        let lines = lab.send(req(Opcode::RC_SEND_ONLY, 0).len(8));
+        trace(&mut lab, &lines)
+    },
     // Shared receive queues.
     |defects| {
         let mut lab = lab_with(|options| (options.shared, options.defects) = (true, defects));
