@@ -5,6 +5,7 @@ mod harness;
 
 mod domains;
 mod multicast;
+mod orders;
 mod pairs;
 mod partitions;
 mod sent;
