@@ -1,6 +1,7 @@
 //! Developer commands of rocespec: `cargo xtask COMMAND`. One file or folder per command; this one only dispatches.
 
 mod rxe;
+mod soak;
 
 use std::process::ExitCode;
 
@@ -11,14 +12,16 @@ use clap::Parser;
 #[command(name = "cargo xtask", bin_name = "cargo xtask", max_term_width = 120)]
 enum Command {
     Rxe(rxe::Args),
+    Soak(soak::Args),
 }
 
 fn main() -> ExitCode {
     let result = match Command::parse() {
-        Command::Rxe(args) => rxe::run(&args),
+        Command::Rxe(args) => rxe::run(&args).map(|()| ExitCode::SUCCESS),
+        Command::Soak(args) => soak::run(&args),
     };
     match result {
-        Ok(()) => ExitCode::SUCCESS,
+        Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error:#}");
             ExitCode::from(2)

@@ -16,7 +16,6 @@ use rocespec_control::Command;
 use rocespec_reports::outcome::{Actor, Case, Device, Finding, Level, Run, SCHEMA};
 
 use crate::dut::{Dut, DutError};
-use crate::ledger::Ledger;
 use bench::Pace;
 use execute::Executed;
 use judge::{Ending, judge};
@@ -89,8 +88,7 @@ pub fn run_until(
     let device =
         Device { dut: options.dut.clone(), profile: dut.profile().name.clone(), system: dut.device().system.clone() };
     let tool = concat!("rocespec ", env!("CARGO_PKG_VERSION")).to_owned();
-    let rules = Ledger::embedded().cited_by(&cases);
-    Run { schema: SCHEMA, tool, device, seed: options.seed, rules, cases }
+    Run { schema: SCHEMA, tool, device, seed: options.seed, cases }
 }
 
 /// Plays a case that killed the device once more on a new device, packet by packet, so that the last packet of the trace
@@ -121,17 +119,14 @@ fn conclude(dut: &dyn Dut, planned: &Planned<'_>, options: &Options, mut execute
         scenario: scenario.id.clone(),
         variant: planned.variant.values.clone(),
         title: scenario.title.clone(),
-        about: scenario.about.clone(),
         level: scenario.level,
         rules: scenario.rules.clone(),
         verdict,
         reason,
         findings: executed.findings,
-        file: scenario.file.clone(),
         script: scenario.script.clone(),
         script_line: scenario.script_line,
         trace: executed.trace,
-        golden: None,
         duration_ns: executed.duration_ns,
         pcapng: None,
         repeat: format!("rocespec run '{}'{} --seed {}", planned.id(), options.repeat, options.seed),

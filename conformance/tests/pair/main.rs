@@ -3,4 +3,7 @@
 
 mod basics;
 mod case;
+#[path = "../common/mod.rs"]
+mod common;
 mod properties;
+mod scenario;

@@ -3,7 +3,7 @@ use std::time::Duration;
 use proptest::prelude::*;
 use rocespec::link::pair::Pair;
 use rocespec::link::pair::Violation;
-use rocespec::link::{Burst, Faults, RandomFaults, Rate};
+use rocespec::link::{Burst, Fate, Faults, RandomFaults, Rate};
 use rocespec_codec::Transport;
 
 use crate::case::{Case, LONG, case};
@@ -46,6 +46,30 @@ proptest! {
         let operations = case.operations.clone().into_iter();
         let mut pair = Pair::new(&case.config, RandomFaults::new(faults, seed), operations).unwrap();
         holds(pair.run(LONG).map(drop))?;
+    }
+
+    #[test]
+    fn what_must_hold_holds_on_xrc(case in case(Transport::Xrc)) {
+        holds(run(&case))?;
+    }
+
+    #[test]
+    fn what_must_hold_holds_on_uc(case in case(Transport::Uc)) {
+        holds(run(&case))?;
+    }
+
+    #[test]
+    fn what_must_hold_holds_on_uc_when_frames_are_only_lost(mut case in case(Transport::Uc)) {
+        case.config.keeps_order = true;
+        for (_, fate) in &mut case.fates {
+            *fate = Fate { lost: fate.lost, damage: fate.damage, congested: fate.congested, ..Fate::default() };
+        }
+        holds(run(&case))?;
+    }
+
+    #[test]
+    fn what_must_hold_holds_on_ud(case in case(Transport::Ud)) {
+        holds(run(&case))?;
     }
 
     #[test]

@@ -7,9 +7,10 @@
 use std::collections::VecDeque;
 
 use oorandom::Rand32;
-use rocespec_codec::Psn;
+use rocespec_codec::{Psn, Transport};
 use rocespec_model::{Completion, CompletionKind, SendOperation, Status};
 
+use super::setup::PairConfig;
 use super::workload::{self, Operation};
 use crate::link::End;
 
@@ -23,6 +24,11 @@ pub(super) struct Mirror {
     mtu: u32,
     max_len: u32,
     is_reliable: bool,
+    keeps_order: bool,
+    /// The message that has begun at the peer, and its packet that is next.
+    begun: Option<(u64, u32)>,
+    /// The last message that was executed.
+    last: Option<u64>,
     /// Oldest first.
     records: VecDeque<Record>,
     posted: u64,
@@ -71,12 +77,16 @@ pub(super) struct Delivery {
 }
 
 impl Mirror {
-    pub(super) fn new(by: End, mtu: u32, max_len: u32, is_reliable: bool, first: Psn, window_len: u64) -> Mirror {
+    pub(super) fn new(by: End, config: &PairConfig, window_len: u64) -> Mirror {
+        let first = config.start_psn[by as usize];
         Mirror {
             by,
-            mtu,
-            max_len,
-            is_reliable,
+            mtu: config.mtu.bytes() as u32,
+            max_len: config.longest(),
+            is_reliable: !matches!(config.transport, Transport::Uc | Transport::Ud),
+            keeps_order: config.keeps_order,
+            begun: None,
+            last: None,
             records: VecDeque::new(),
             posted: 0,
             next_psn: first,
@@ -184,12 +194,28 @@ impl Mirror {
         let index = psn.minus(self.records[at].psn.get()).get();
         let takes = if self.records[at].kind == RdmaRead { self.records[at].psns } else { 1 };
         self.expected = psn.plus(takes);
+        self.check_place(at, index)?;
         self.act(at, index);
-        if index + takes == self.records[at].psns {
+        let ends = index + takes == self.records[at].psns;
+        self.begun = (!ends).then_some((self.records[at].number, index + 1));
+        if ends {
             self.messages += 1;
             self.records[at].executed = true;
             self.deliver(at);
         }
+        Ok(())
+    }
+
+    /// A message is executed whole, from its first packet to its last.
+    fn check_place(&mut self, at: usize, index: u32) -> Result<(), String> {
+        let number = self.records[at].number;
+        if index > 0 && self.begun != Some((number, index)) {
+            return Err(format!("packet {index} of request {number} was executed without those before it"));
+        }
+        if index == 0 && self.keeps_order && self.last.is_some_and(|last| last >= number) {
+            return Err(format!("request {number} was executed again or too late"));
+        }
+        self.last = Some(number);
         Ok(())
     }
 

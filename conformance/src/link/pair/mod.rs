@@ -96,9 +96,9 @@ impl Pair {
         operations: impl Iterator<Item = Operation> + Send + 'static,
     ) -> Result<Pair, VerbError> {
         let [mut a, mut b] = [setup::port(End::A, config)?, setup::port(End::B, config)?];
-        setup::connect(&mut a, End::A, b.qpn, config)?;
-        setup::connect(&mut b, End::B, a.qpn, config)?;
-        let peers = [b.qpn, a.qpn];
+        let peers = [b.as_peer(), a.as_peer()];
+        setup::connect(&mut a, End::A, &peers[0], config)?;
+        setup::connect(&mut b, End::B, &peers[1], config)?;
         let remote = [b.window, a.window];
         let [mut a, mut b] = [(a, End::A), (b, End::B)]
             .map(|(port, end)| Side::new(end, port, peers[end as usize], remote[end as usize], config));
@@ -167,10 +167,14 @@ impl Pair {
         Ok(self.totals())
     }
 
-    /// No more operations are begun.
-    pub fn wind_up(&mut self) {
+    /// Begins no more operations, and goes on until those that were begun are done.
+    ///
+    /// # Errors
+    /// The first invariant that does not hold.
+    pub fn wind_up(&mut self, time: Duration) -> Result<Totals, Box<Violation>> {
         self.operations.0 = None;
         self.sides.iter_mut().for_each(|side| side.waiting.clear());
+        self.run(time)
     }
 
     /// Does what is to be done now, then moves on to when something happens next. False when all is done.

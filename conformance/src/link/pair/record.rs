@@ -11,6 +11,10 @@ use super::roce;
 use super::setup::{self, PairConfig, Port};
 use crate::link::End;
 
+const FLUSH: u8 = 0x1c;
+const ATOMIC_WRITE: u8 = 0x1d;
+/// What a tester may do with the memory of a scenario.
+const RIGHTS: [&str; 3] = ["remote_write", "remote_read", "remote_atomic"];
 /// Bytes of memory on one line of a scenario.
 const BLOCK: usize = 256;
 
@@ -25,6 +29,13 @@ pub struct Recorded {
 enum Event {
     Receive(u32),
     Frame(Vec<u8>),
+}
+
+impl Event {
+    /// Both are receives of one length.
+    fn is_receive_like(&self, other: &Event) -> bool {
+        matches!((self, other), (Event::Receive(len), Event::Receive(same)) if len == same)
+    }
 }
 
 impl Recorded {
@@ -44,6 +55,14 @@ impl Recorded {
         self.events.push(Event::Frame(frame.to_vec()));
     }
 
+    /// Operations of the packets, as in bits 4:0 of their opcodes.
+    fn operations(&self) -> impl Iterator<Item = u8> {
+        self.events.iter().filter_map(|event| match event {
+            Event::Frame(frame) => roce(frame).map(|packet| packet.bth.opcode.operation()),
+            Event::Receive(_) => None,
+        })
+    }
+
     /// The recording as a scenario: what came as steps of the tester, and as expectations what a right device answers.
     ///
     /// The frames are those of the recorded run, also those that were doubled, late or damaged on the way. Each is
@@ -57,16 +76,23 @@ impl Recorded {
     pub fn scenario(&self, config: &PairConfig, title: &str, rule: &str) -> Result<String, VerbError> {
         let conforming = PairConfig { defects: [Defects::NONE; 2], ..config.clone() };
         let mut device = Replay::new(self.end, &conforming)?;
-        let mut script = device.memory_step();
-        for event in &self.events {
-            match event {
-                Event::Receive(len) => device.post_receive(*len, &mut script)?,
+        let mut script = device.memory_step(self.operations().any(|seen| seen == FLUSH));
+        for same in self.events.chunk_by(Event::is_receive_like) {
+            match &same[0] {
+                Event::Receive(len) => device.post_receives(same.len(), *len, &mut script)?,
                 Event::Frame(frame) => device.frame(frame, &mut script),
             }
         }
         device.look(&mut script)?;
+        let has = |operation| self.operations().any(|seen| seen == operation);
+        let (flush, atomic_write) = (has(FLUSH), has(ATOMIC_WRITE));
+        let mut needs = vec!["rc", "atomic", "rnr", "go-back-n"];
+        needs.extend(flush.then_some("flush"));
+        needs.extend(atomic_write.then_some("atomic_write"));
+        let mut access = RIGHTS.to_vec();
+        access.extend(flush.then_some("flush_global"));
         let setup = format!(
-            "{{ start_psn = {:#08x}, ip = \"{}\", mtu = {}, min_rnr_timer = {}, max_dest_rd_atomic = {} }}",
+            "{{ access = {access:?}, start_psn = {:#08x}, ip = \"{}\", mtu = {}, min_rnr_timer = {}, max_dest_rd_atomic = {} }}",
             config.start_psn[self.end.other() as usize].get(),
             config.network.name(),
             config.mtu.bytes(),
@@ -75,7 +101,7 @@ impl Recorded {
         );
         Ok(format!(
             "title = \"{title}\"\nabout = \"What came to one end of a faulty link, and what a right device answers.\"\n\
-             rules = [\"{rule}\"]\nlevel = \"must\"\nneeds = [\"rc\", \"atomic\", \"rnr\", \"go-back-n\"]\n\
+             rules = [\"{rule}\"]\nlevel = \"must\"\nneeds = {needs:?}\n\
              setup = {setup}\nscript = '''\n{script}'''\n"
         ))
     }
@@ -94,7 +120,7 @@ impl Replay {
     fn new(end: End, config: &PairConfig) -> Result<Replay, VerbError> {
         let mut port = setup::port(end, config)?;
         let tester = setup::port(end.other(), config)?;
-        setup::connect(&mut port, end, tester.qpn, config)?;
+        setup::connect(&mut port, end, &tester.as_peer(), config)?;
         let to_device = setup::ordinary(end.other(), port.qpn, config);
         let mut from_device = setup::ordinary(end, tester.qpn, config);
         // Both directions count from the PSN of the tester's requests.
@@ -102,15 +128,18 @@ impl Replay {
         Ok(Replay { port, now: Time::ZERO, ordinary: [to_device, from_device], receives: 0 })
     }
 
-    fn memory_step(&self) -> String {
-        format!("dut mr mr {} remote_write remote_read remote_atomic\n", self.port.window.len)
+    fn memory_step(&self, flush: bool) -> String {
+        let flush = if flush { " flush_global" } else { "" };
+        format!("dut mr mr {} {}{flush}\n", self.port.window.len, RIGHTS.join(" "))
     }
 
-    fn post_receive(&mut self, len: u32, script: &mut String) -> Result<(), VerbError> {
-        let inbox = &self.port.inbox;
-        self.port.endpoint.post_receive(self.port.qp, self.receives, inbox.handle, 0, len)?;
-        self.receives += 1;
-        let _ = writeln!(script, "dut recv {len}");
+    fn post_receives(&mut self, count: usize, len: u32, script: &mut String) -> Result<(), VerbError> {
+        let inbox = self.port.inbox.handle;
+        for _ in 0..count {
+            self.port.endpoint.post_receive(self.port.qp, self.receives, inbox, 0, len)?;
+            self.receives += 1;
+        }
+        let _ = writeln!(script, "dut recv {count} x {len}");
         Ok(())
     }
 

@@ -6,12 +6,12 @@ use std::time::Duration;
 use rocespec_codec::field;
 use rocespec_codec::notation::{Region, Scope};
 use rocespec_codec::{
-    Bth, Ethernet, Extensions, Ipv4, Ipv6, MacAddr, Mtu, Net, Opcode, Psn, Qpn, ROCE_V2_PORT, RnrTimer, Roce,
+    Bth, Ethernet, Extensions, Ipv4, Ipv6, MacAddr, Mtu, Net, Opcode, Psn, QKey, Qpn, ROCE_V2_PORT, RnrTimer, Roce,
     Transport, Udp,
 };
 use rocespec_model::{
     Access, Capabilities, Capacity, Config, Defects, Endpoint, GidEntry, GidKind, MemoryRegion, Policy, QpAttributes,
-    QpHandle, QpKind, QpState, VerbError,
+    QpHandle, QpInit, QpKind, QpState, SrqHandle, SrqInit, VerbError,
 };
 
 use crate::link::End;
@@ -50,6 +50,9 @@ pub struct PairConfig {
     pub receives: [Receives; 2],
     /// How long a frame takes.
     pub delay: Duration,
+    /// The link neither doubles nor reorders frames. What an unreliable service delivers must then be in order, each
+    /// message once at most; otherwise it delivers what comes.
+    pub keeps_order: bool,
 }
 
 impl Default for PairConfig {
@@ -71,6 +74,7 @@ impl Default for PairConfig {
             max_len: 4096,
             receives: [Receives::default(); 2],
             delay: Duration::from_micros(1),
+            keeps_order: false,
         }
     }
 }
@@ -97,6 +101,11 @@ impl Receives {
 }
 
 impl PairConfig {
+    /// The longest message: a datagram is one packet.
+    pub(super) fn longest(&self) -> u32 {
+        if self.transport == Transport::Ud { self.max_len.min(self.mtu.bytes() as u32) } else { self.max_len }
+    }
+
     /// Bytes of a region that the peer may use.
     pub(super) fn window_len(&self) -> u64 {
         u64::from(self.max_len.max(2048)) * 2
@@ -107,6 +116,9 @@ impl PairConfig {
         u64::from(self.max_len).next_multiple_of(8) + 64
     }
 }
+
+/// Q_Key of both ends.
+pub(super) const QKEY: QKey = QKey::new(0x1122_3344);
 
 /// The address of an end.
 pub(super) fn mac(end: End) -> MacAddr {
@@ -126,8 +138,14 @@ pub(super) fn gid(end: End, network: Network) -> Ipv6Addr {
 #[derive(Debug)]
 pub(super) struct Port {
     pub(super) endpoint: Endpoint,
+    /// The queue pair that asks.
     pub(super) qp: QpHandle,
     pub(super) qpn: Qpn,
+    /// The queue pair that answers: the same one but in XRC.
+    pub(super) target: QpHandle,
+    pub(super) target_qpn: Qpn,
+    /// Where an XRC target takes its receives from, and the number by which a peer names it.
+    pub(super) srq: Option<(SrqHandle, Qpn)>,
     /// What the peer writes, reads and changes.
     pub(super) window: MemoryRegion,
     /// Data of requests, a slot for each.
@@ -158,36 +176,85 @@ pub(super) fn port(end: End, config: &PairConfig) -> Result<Port, VerbError> {
     let sink = endpoint.register_memory(slots, Access::LOCAL_WRITE)?;
     let inbox = endpoint.register_memory(inbox, Access::LOCAL_WRITE)?;
     let capacity = Capacity { max_send_wr: config.depth as u32, max_recv_wr: 64 };
-    let (qp, qpn) = endpoint.create_qp(QpKind::Rc, capacity)?;
-    Ok(Port { endpoint, qp, qpn, window, source, sink, inbox })
+    let kind = match config.transport {
+        Transport::Uc => QpKind::Uc,
+        Transport::Ud => QpKind::Ud,
+        Transport::Xrc => QpKind::XrcInitiator,
+        _ => QpKind::Rc,
+    };
+    let (qp, qpn) = endpoint.create_qp_with(&QpInit { capacity, ..QpInit::new(kind) })?;
+    let ((target, target_qpn), srq) = if kind == QpKind::XrcInitiator {
+        let xrc_domain = Some(endpoint.create_xrc_domain());
+        let srq = endpoint.create_srq(&SrqInit { xrc_domain, ..SrqInit::default() })?;
+        let init = QpInit { capacity, xrc_domain, ..QpInit::new(QpKind::XrcTarget) };
+        (endpoint.create_qp_with(&init)?, Some(srq))
+    } else {
+        ((qp, qpn), None)
+    };
+    Ok(Port { endpoint, qp, qpn, target, target_qpn, srq, window, source, sink, inbox })
+}
+
+/// Numbers by which an end calls its peer.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Peer {
+    /// Where responses go.
+    pub(super) qpn: Qpn,
+    /// Where requests go.
+    pub(super) target_qpn: Qpn,
+    /// The shared receive queue that requests name (XRC).
+    pub(super) srqn: Qpn,
+}
+
+impl Port {
+    /// What its peer has to know.
+    pub(super) fn as_peer(&self) -> Peer {
+        let srqn = self.srq.map_or(Qpn::default(), |(_, srqn)| srqn);
+        Peer { qpn: self.qpn, target_qpn: self.target_qpn, srqn }
+    }
 }
 
 /// Takes an end from RESET to RTS.
-pub(super) fn connect(port: &mut Port, end: End, peer: Qpn, config: &PairConfig) -> Result<(), VerbError> {
+pub(super) fn connect(port: &mut Port, end: End, peer: &Peer, config: &PairConfig) -> Result<(), VerbError> {
     let none = QpAttributes::default;
-    let ladder = [
-        QpAttributes { state: Some(QpState::Init), pkey_index: Some(0), access: Some(Access::ALL), ..none() },
-        QpAttributes {
-            state: Some(QpState::Rtr),
-            path_mtu: Some(config.mtu),
-            dest_qpn: Some(peer),
-            rq_psn: Some(config.start_psn[end.other() as usize]),
-            max_dest_rd_atomic: Some(config.rd_atomic),
-            min_rnr_timer: Some(config.rnr_timer),
-            remote_gid: Some(gid(end.other(), config.network)),
-            ..none()
-        },
-        QpAttributes {
-            state: Some(QpState::Rts),
-            sq_psn: Some(config.start_psn[end as usize]),
-            timeout: Some(config.timeout),
-            retry_count: Some(config.retry_count),
-            rnr_retry: Some(config.rnr_retry),
-            max_rd_atomic: Some(config.rd_atomic),
-            ..none()
-        },
-    ];
-    ladder.iter().try_for_each(|attributes| port.endpoint.modify_qp(port.qp, attributes))
+    let init = QpAttributes { state: Some(QpState::Init), pkey_index: Some(0), ..none() };
+    let to_peer = QpAttributes {
+        path_mtu: Some(config.mtu),
+        dest_qpn: Some(peer.target_qpn),
+        rq_psn: Some(config.start_psn[end.other() as usize]),
+        remote_gid: Some(gid(end.other(), config.network)),
+        ..none()
+    };
+    let answers = QpAttributes {
+        max_dest_rd_atomic: Some(config.rd_atomic),
+        min_rnr_timer: Some(config.rnr_timer),
+        ..to_peer.clone()
+    };
+    let rts = QpAttributes { state: Some(QpState::Rts), sq_psn: Some(config.start_psn[end as usize]), ..none() };
+    let asks = QpAttributes {
+        timeout: Some(config.timeout),
+        retry_count: Some(config.retry_count),
+        rnr_retry: Some(config.rnr_retry),
+        max_rd_atomic: Some(config.rd_atomic),
+        ..rts.clone()
+    };
+    let rtr = Some(QpState::Rtr);
+    let with_access = QpAttributes { access: Some(Access::ALL), ..init.clone() };
+    let Port { endpoint, qp, target, .. } = port;
+    let mut climb =
+        |qp, ladder: [QpAttributes; 3]| ladder.iter().try_for_each(|attributes| endpoint.modify_qp(qp, attributes));
+    match config.transport {
+        Transport::Ud => {
+            climb(*qp, [QpAttributes { qkey: Some(QKEY), ..init }, QpAttributes { state: rtr, ..none() }, rts])
+        }
+        Transport::Uc => climb(*qp, [with_access, QpAttributes { state: rtr, ..to_peer }, rts]),
+        Transport::Xrc => {
+            climb(*qp, [with_access.clone(), QpAttributes { state: rtr, ..to_peer }, asks])?;
+            // Its responses go back to who asks; it sends nothing of its own.
+            let answers = QpAttributes { state: rtr, dest_qpn: Some(peer.qpn), ..answers };
+            climb(*target, [with_access, answers, QpAttributes { timeout: Some(config.timeout), ..rts }])
+        }
+        _ => climb(*qp, [with_access, QpAttributes { state: rtr, ..answers }, asks]),
+    }
 }
 
 /// An ordinary packet of an end to a queue pair of the other.

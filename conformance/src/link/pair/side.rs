@@ -3,16 +3,17 @@
 use std::collections::VecDeque;
 
 use rocespec_codec::notation::{self, Region};
-use rocespec_codec::{Header, Info, Msn, Qpn, Roce, SyndromeClass, Transport, icrc};
+use rocespec_codec::{Header, Info, Msn, Roce, SyndromeClass, Transport, icrc};
 use rocespec_model::{
-    Completion, CompletionKind, Input, MemoryRegion, QpState, SendOperation, SendRequest, Status, Time, VerbError,
+    Completion, CompletionKind, Destination, Input, MemoryRegion, QpState, SendOperation, SendRequest, Status, Time,
+    VerbError,
 };
 use rocespec_reports::outcome::Level;
 
 use super::mirror::Mirror;
 use super::record::Recorded;
 use super::roce;
-use super::setup::{self, PairConfig, Port, Receives};
+use super::setup::{self, PairConfig, Peer, Port, Receives};
 use super::workload::Operation;
 use crate::link::End;
 use crate::oracle::{self, Ends, Stream, StreamConfig};
@@ -27,7 +28,7 @@ const FILLER: u8 = 0xee;
 pub(super) struct Side {
     end: End,
     pub(super) port: Port,
-    peer_qpn: Qpn,
+    peer: Peer,
     /// An ordinary packet of this end.
     ordinary: Roce<'static>,
     /// The peer's window.
@@ -78,11 +79,10 @@ impl From<&str> for Fault {
 }
 
 impl Side {
-    pub(super) fn new(end: End, port: Port, peer_qpn: Qpn, remote: MemoryRegion, config: &PairConfig) -> Side {
+    pub(super) fn new(end: End, port: Port, peer: Peer, remote: MemoryRegion, config: &PairConfig) -> Side {
         let mtu = config.mtu.bytes();
-        let is_reliable = matches!(config.transport, Transport::Rc | Transport::Xrc);
         let [first, peer_first] = [end, end.other()].map(|end| config.start_psn[end as usize]);
-        let mirror = Mirror::new(end, mtu as u32, config.max_len, is_reliable, first, remote.len);
+        let mirror = Mirror::new(end, config, remote.len);
         let stream = Stream::new(StreamConfig {
             transport: config.transport,
             mtu,
@@ -95,8 +95,8 @@ impl Side {
         Side {
             end,
             port,
-            peer_qpn,
-            ordinary: setup::ordinary(end, peer_qpn, config),
+            peer,
+            ordinary: setup::ordinary(end, peer.target_qpn, config),
             remote,
             transport: config.transport,
             mirror,
@@ -134,7 +134,11 @@ impl Side {
             self.free.pop_front();
             let (mr, offset, len) = (self.port.inbox.handle, u64::from(slot) * self.slot_len, self.slot_len);
             self.port.endpoint.write_memory(mr, offset, &vec![FILLER; len as usize])?;
-            self.port.endpoint.post_receive(self.port.qp, RECEIVE | u64::from(slot), mr, offset, len as u32)?;
+            let (endpoint, id) = (&mut self.port.endpoint, RECEIVE | u64::from(slot));
+            match self.port.srq {
+                Some((srq, _)) => endpoint.post_srq_receive(srq, id, mr, offset, len as u32)?,
+                None => endpoint.post_receive(self.port.qp, id, mr, offset, len as u32)?,
+            }
             self.posted.push_back(slot);
             if let Some(recorded) = recorded.as_mut().filter(|recorded| recorded.end() == self.end) {
                 recorded.posted_receive(len as u32);
@@ -151,6 +155,7 @@ impl Side {
     }
 
     fn request(&mut self, operation: &Operation) -> Result<(), VerbError> {
+        let destination = (self.transport == Transport::Ud).then(|| self.destination());
         let record = self.mirror.post(operation);
         let offset = record.number % self.depth as u64 * self.slot_len;
         let brings =
@@ -165,6 +170,8 @@ impl Side {
             // Of a FLUSH: global visibility of the range.
             immediate: if record.kind == SendOperation::Flush { 1 } else { record.immediate },
             compare_add: record.compare_add,
+            destination,
+            srqn: self.peer.srqn,
             swap: record.swap,
             ..SendRequest::new(record.number, record.kind)
         };
@@ -172,10 +179,15 @@ impl Side {
         self.port.endpoint.post_send(self.port.qp, &request)
     }
 
+    fn destination(&self) -> Destination {
+        let gid = self.ordinary.net.dst_gid();
+        Destination::new(gid, self.peer.qpn, setup::QKEY)
+    }
+
     /// Judges a frame that this end sends. Gives whether it is a request that was sent before.
     pub(super) fn judge(&mut self, frame: &[u8], asked: &Mirror) -> Result<bool, Fault> {
         let Some(packet) = roce(frame) else { return Err("a frame was sent that is no RoCE packet".into()) };
-        let mut breaches = oracle::lint(&packet, &Ends { tester_qpn: self.peer_qpn });
+        let mut breaches = oracle::lint(&packet, &Ends { tester_qpn: self.peer.qpn });
         let port = packet.udp.map(|udp| udp.sport).filter(|_| packet.bth.opcode.transport() == self.transport);
         breaches.extend(oracle::source_port(self.source_port, port));
         self.source_port = self.source_port.or(port);
@@ -238,7 +250,10 @@ impl Side {
     /// Takes what has completed.
     pub(super) fn take_completions(&mut self, now: Time, peer: &mut Side) -> Result<(), Fault> {
         loop {
-            let completions = self.port.endpoint.poll(self.port.qp, 64);
+            let mut completions = self.port.endpoint.poll(self.port.qp, 64);
+            if let Some((srq, _)) = self.port.srq {
+                completions.extend(self.port.endpoint.poll_srq(srq, 64));
+            }
             if completions.is_empty() {
                 return Ok(());
             }
@@ -289,6 +304,9 @@ impl Side {
         if seen != expected {
             return Err(format!("a receive completed with {seen:x?} where the message says {expected:x?}").into());
         }
+        if self.transport == Transport::Ud && (completion.src_qpn, completion.grh) != (self.peer.qpn, true) {
+            return Err("a datagram arrived without its source".into());
+        }
         let slot = slot.unwrap_or_default();
         let offset = u64::from(slot) * self.slot_len;
         let inbox = self.port.inbox.handle;
@@ -329,7 +347,10 @@ impl Side {
     pub(super) fn show(&self, frame: &[u8]) -> String {
         let Some(packet) = roce(frame) else { return format!("{} bytes that are no RoCE packet", frame.len()) };
         let regions = [Region { name: "mr", va: self.remote.va, len: self.remote.len, rkey: self.remote.rkey }];
-        let scope = setup::scope_like(&self.ordinary, &packet, &regions);
+        let mut scope = setup::scope_like(&self.ordinary, &packet, &regions);
+        if packet.bth.opcode.info().is_some_and(Info::is_response) {
+            scope.base.bth.dest_qp = self.peer.qpn;
+        }
         notation::print(&packet, &scope).elided().to_string()
     }
 }

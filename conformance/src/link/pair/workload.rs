@@ -86,6 +86,9 @@ impl Iterator for Endless {
         };
         let by = if random.rand_range(0..2) == 0 { End::A } else { End::B };
         let place = random.rand_u32();
-        Some(Operation { by, after: Duration::ZERO, kind, len: len.min(self.max_len), place })
+        // What nobody acknowledges must not be sent faster than it arrives.
+        let is_unreliable = matches!(self.transport, Transport::Uc | Transport::Ud);
+        let after = if is_unreliable { Duration::from_nanos(500) } else { Duration::ZERO };
+        Some(Operation { by, after, kind, len: len.min(self.max_len), place })
     }
 }
