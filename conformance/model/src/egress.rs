@@ -156,6 +156,7 @@ fn transport(config: &Config, qp: &Qp, route: &Route, packet: &Packet) -> Bth {
         } else {
             packet.pkey.unwrap_or(qp.pkey)
         },
+        migreq: config.policy.sends_migrated,
         becn: packet.becn,
         dest_qp: if is_response && defects.has(Defect::AckToOwnQp) { qp.qpn } else { route.dest_qpn },
         psn: packet.psn,

@@ -26,7 +26,7 @@
 //! Queue pairs are of any kind in [`QpKind`]: connections, datagrams with multicast, XRC with its shared receive queues.
 //! Queue pair 0 is not there, as on every RoCE port. Queue pair 1, the messages of connection management, is out of scope:
 //! the software says itself whom a queue pair is connected with. Path migration is never armed: both values of the
-//! migration bit are taken, and it is sent as 0.
+//! migration bit are taken, and which one is sent is a policy.
 //!
 //! What the standard leaves free is a [`Policy`]. What an implementation can get wrong is a [`Defect`]: off by default,
 //! one line at the decision that it changes. Comments of the form `// rule: rc.responder.gap-nak` stand where a rule of

@@ -41,6 +41,8 @@ pub struct Policy {
     pub long_datagram: LongDatagram,
     /// What becomes of an XRC request that names a shared receive queue of another domain, or none.
     pub foreign_srq: ForeignSrq,
+    /// Sends with the migration bit set, as ConnectX does; without path migration both values say the same.
+    pub sends_migrated: bool,
 }
 
 /// What becomes of an XRC request that names a shared receive queue of another domain, or none.
@@ -165,6 +167,7 @@ impl Policy {
         uc_interruption: Interruption::Taken,
         long_datagram: LongDatagram::Dropped,
         foreign_srq: ForeignSrq::Nak,
+        sends_migrated: false,
     };
 
     /// Policies by name, the plain one first.

@@ -1,4 +1,4 @@
-//! Partitions: each queue pair is in the one that its entry of the P_Key table names.
+//! Partitions and paths: each queue pair is in the one that its entry of the P_Key table names.
 
 use rocespec_codec::{Opcode, PKey};
 use rocespec_model::{Config, Endpoint, QpAttributes, QpKind, QpState, VerbError};
@@ -42,4 +42,13 @@ fn an_entry_that_is_not_there_cannot_be_named() {
     let init = |index| QpAttributes { pkey_index: Some(index), qkey: Some(Default::default()), ..to(QpState::Init) };
     assert_eq!(port.modify_qp(qp, &init(3)), Err(VerbError::OutOfRange("pkey_index")));
     assert_eq!(port.modify_qp(qp, &init(2)), Ok(()));
+}
+
+#[test]
+fn the_migration_bit_is_the_policy_s_to_choose() {
+    for sends_migrated in [false, true] {
+        let mut lab = crate::harness::lab_with(|options| options.policy.sends_migrated = sends_migrated);
+        lab.send(req(Opcode::RC_SEND_ONLY, 0).len(8));
+        look(&lab.frames[0], |packet| assert_eq!(packet.bth.migreq, sends_migrated));
+    }
 }
