@@ -45,19 +45,22 @@ pub enum Subject {
     },
     /// The whole packet: it is another one, or one side has none.
     Packet,
-    /// What the device's software says: `completion 0`, `qp`, `memory mr+0x40`.
+    /// What the device's software says: `completion send 0`, `qp`, `memory mr+0x40`.
     Fact(String),
+    /// The device's software refused an order.
+    Refusal,
     /// The device died.
     Death,
 }
 
 impl Subject {
-    /// The word that names it: of a field its name, of the rest `packet`, the fact's first word, `death`.
+    /// The word that names it: of a field its name, of the rest `packet`, the fact's first word, `refusal`, `death`.
     pub fn word(&self) -> &str {
         match self {
             Subject::Field { name, .. } => name,
             Subject::Packet => "packet",
             Subject::Fact(subject) => subject.split(' ').next().unwrap_or_default(),
+            Subject::Refusal => "refusal",
             Subject::Death => "death",
         }
     }

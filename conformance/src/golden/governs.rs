@@ -67,10 +67,13 @@ const RULES: &[(&str, &str, &str)] = &[
 ];
 
 /// Fields that the standard leaves to the sender.
-const FREE: &[(&str, &str)] = &[(
-    "credits",
-    "how many credits a responder gives is its own choice, as long as it has the receives (rc.responder.credits)",
-)];
+const FREE: &[(&str, &str)] = &[
+    (
+        "credits",
+        "how many credits a responder gives is its own choice, as long as it has the receives (rc.responder.credits)",
+    ),
+    ("trailer", "a short frame is filled up on the way out of the port, which a virtual port may leave undone"),
+];
 
 /// Who decides what this field of such a packet holds.
 pub(super) fn field(head: &str, field: &str) -> Governed {

@@ -36,7 +36,7 @@ impl Exchange {
 /// Something that the device's software said.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 pub struct Fact {
-    /// What was asked: `completion 0`, `qp`, `memory mr+0x40`.
+    /// What was asked: `completion send 0`, `qp`, `memory mr+0x40`.
     pub subject: String,
     /// The answer.
     pub value: String,

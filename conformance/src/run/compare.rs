@@ -5,6 +5,7 @@ mod random;
 use std::collections::BTreeSet;
 
 use rocespec_codec::Qpn;
+use rocespec_control::ErrorCode;
 use serde::Serialize;
 
 use super::Planned;
@@ -174,13 +175,21 @@ fn case(
             Ok(()) => {}
             Err(DutError::Crash(how)) => {
                 // What it did not do any more is no difference of its own.
-                let last = compared.device.exchanges.last().map_or(0, |exchange| exchange.line);
-                differences.retain(|difference| difference.line != 0 && difference.line < last);
-                differences.push(death(&compared.device, &how));
+                differences.retain(|difference| stands_before(difference, &compared.device));
+                differences.push(last_words(&compared.device, Subject::Death, "a device that lives", &how));
                 if let Err(error) = under_test.dut.restart() {
                     compared.result = Outcome::NotPlayed(format!("the device is lost: {error}"));
                     return compared;
                 }
+            }
+            Err(DutError::Refused(failure)) if failure.code != ErrorCode::Unsupported => {
+                // The rest of the script was not played.
+                differences.retain(|difference| stands_before(difference, &compared.device));
+                differences.push(last_words(&compared.device, Subject::Refusal, "carried out", &failure.to_string()));
+            }
+            Err(DutError::Refused(failure)) => {
+                compared.result = Outcome::Unsupported(failure.to_string());
+                return compared;
             }
             Err(error) => {
                 compared.result = Outcome::NotPlayed(error.to_string());
@@ -201,16 +210,23 @@ fn case(
     compared
 }
 
-fn death(trace: &Trace, how: &str) -> Difference {
+/// True for what differs before the place where a device stopped.
+fn stands_before(difference: &Difference, trace: &Trace) -> bool {
+    let last = trace.exchanges.last().map_or(0, |exchange| exchange.line);
+    difference.line != 0 && (last == 0 || difference.line < last)
+}
+
+/// What a device did last, when it did not play on.
+fn last_words(trace: &Trace, subject: Subject, expected: &str, seen: &str) -> Difference {
     let last = trace.exchanges.iter().rfind(|exchange| !exchange.sent.is_empty());
     let sent = last.map(|exchange| exchange.sent.iter().map(|packet| packet.line.clone()).collect());
     Difference {
-        line: last.map_or(0, |exchange| exchange.line),
+        line: trace.exchanges.last().map_or(0, |exchange| exchange.line),
         sent: sent.unwrap_or_default(),
         remark: last.map(|exchange| exchange.remark.clone()).unwrap_or_default(),
-        subject: Subject::Death,
-        expected: "a device that lives".to_owned(),
-        seen: how.lines().next().unwrap_or_default().to_owned(),
+        subject,
+        expected: expected.to_owned(),
+        seen: seen.lines().next().unwrap_or_default().to_owned(),
         governed: Governed::Open,
     }
 }

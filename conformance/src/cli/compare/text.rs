@@ -71,6 +71,7 @@ fn difference(explained: &Explained) -> String {
         Subject::Field { name, expected, seen } => format!("{name}: {expected}, device {seen}"),
         Subject::Packet => "another packet".to_owned(),
         Subject::Fact(subject) => subject.clone(),
+        Subject::Refusal => "the device refused an order".to_owned(),
         Subject::Death => "the device died".to_owned(),
     };
     let mut text = format!("      {what}\n        model   {expected}\n        device  {seen}\n");

@@ -102,17 +102,28 @@ impl Bench<'_> {
     /// Where the tester asks for nothing there is nothing to repeat: then it begins with a WRITE of no bytes.
     pub(super) fn probe(&mut self, line: u32) -> Result<(), Stop> {
         let origin = self.connection.origin();
-        if self.only_answers && self.acknowledged == origin.minus(1) {
-            self.send_text("RDMA_WRITE_ONLY psn=0 ack", line)?;
+        self.send_text(&self.probe_packet(), line)?;
+        if self.has_nothing_to_repeat() {
             let packet = Some(crate::scenario::PacketText { text: "ACK psn=0 msn=1".to_owned(), column: 1 });
             return self.expect(&[Alternative { packet, loose: false, line }], When::default(), line);
         }
         let (psn, completed) = (self.acknowledged.since(origin), self.completed.since(origin));
-        self.send_text(&format!("SEND_ONLY psn={psn} ack"), line)?;
         // A duplicate is acknowledged with any PSN from its own to the last completed one.
         let answer = format!("ACK psn={psn}..{completed} msn={}", self.msn);
         let packet = Some(crate::scenario::PacketText { text: answer, column: 1 });
         self.expect(&[Alternative { packet, loose: false, line }], When::default(), line)
+    }
+
+    fn has_nothing_to_repeat(&self) -> bool {
+        self.only_answers && self.acknowledged == self.connection.origin().minus(1)
+    }
+
+    /// The packet of a probe.
+    pub(super) fn probe_packet(&self) -> String {
+        match self.has_nothing_to_repeat() {
+            true => "RDMA_WRITE_ONLY psn=0 ack".to_owned(),
+            false => format!("SEND_ONLY psn={} ack", self.acknowledged.since(self.connection.origin())),
+        }
     }
 
     /// What the script did not ask for: further acknowledgements are free, and so are requests that are sent again;

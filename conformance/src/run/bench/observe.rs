@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use rocespec_codec::notation::{self, Line};
 use rocespec_codec::{Frame, Layer, Transport, decode};
-use rocespec_control::{Command, Completion, Reply};
+use rocespec_control::{Command, Completion, QpState, Reply};
 use rocespec_model::Time;
 use rocespec_reports::outcome::Actor;
 
@@ -18,6 +18,8 @@ use crate::scenario::{Action, MemoryBytes, Step, Verb};
 const ASK_AGAIN: Duration = Duration::from_millis(1);
 /// What facts about completions begin with.
 const COMPLETION: &str = "completion";
+/// Completions whose length and immediate data say nothing.
+const BRINGS_NOTHING: [&str; 4] = ["send", "rdma_write", "atomic_write", "flush"];
 /// Most bytes of a region that are looked at in the end.
 const MOST_MEMORY: u64 = 1 << 16;
 
@@ -34,12 +36,16 @@ struct Watch<'w> {
     guide: Option<Guide<'w>>,
     trace: &'w mut Trace,
     open: Exchange,
-    /// Completions so far.
-    completions: u32,
+    /// Completions of receives so far. Between the two queues the order is free.
+    received: u32,
+    /// Completions of sends so far.
+    sent: u32,
     /// The device sends requests under an ACK timeout: what it sends may be followed by more as time passes.
     device_sends: bool,
     /// Packets that the script has waited for in the exchange at hand.
     owed: usize,
+    /// The script has asked the software something in the exchange at hand.
+    asked: bool,
     /// The script has just looked, and nothing has been done since.
     looked: bool,
 }
@@ -55,8 +61,18 @@ impl Watch<'_> {
         wait * self.guide.map_or(1, |guide| guide.patience)
     }
 
+    /// Something is sent: what was asked before belongs to the time before.
+    fn begin(&mut self) {
+        if self.asked {
+            let line = self.open.line;
+            self.close();
+            self.open.line = line;
+        }
+    }
+
     fn close(&mut self) {
         self.owed = 0;
+        self.asked = false;
         self.trace.exchanges.push(std::mem::take(&mut self.open));
     }
 }
@@ -67,7 +83,8 @@ impl Bench<'_> {
         let posts = self.scenario.steps.iter().any(|step| matches!(step.action, Action::Dut(Verb::Post(_))));
         let device_sends = posts && self.scenario.setup.timeout != 0;
         let open = Exchange::default();
-        let mut watch = Watch { guide, trace, open, completions: 0, device_sends, owed: 0, looked: false };
+        let mut watch =
+            Watch { guide, trace, open, received: 0, sent: 0, device_sends, owed: 0, asked: false, looked: false };
         let played = self.watch(&mut watch);
         watch.close();
         played
@@ -115,6 +132,7 @@ impl Bench<'_> {
             Ok(Line::Roce(packet)) => Packet::of(&packet, &scope, time),
             _ => Packet::other(text, time),
         };
+        watch.begin();
         watch.open.sent.push(packet);
         watch.open.remark = self.remark(line);
         self.send_text(text, line)
@@ -129,9 +147,9 @@ impl Bench<'_> {
 
     /// The probe of [`Bench::probe`]: both devices get the same one.
     fn repeat_acknowledged(&mut self, step: &Step, watch: &mut Watch<'_>) -> Result<(), Stop> {
-        let own = self.acknowledged.since(self.connection.origin());
-        let psn = watch.guided().and_then(|exchange| exchange.sent.last()).map_or(own, |sent| sent.psn);
-        self.stimulate(&format!("SEND_ONLY psn={psn} ack"), step.line, watch)?;
+        let guided = watch.guided().and_then(|exchange| exchange.sent.last()).map(|sent| sent.line.clone());
+        let packet = guided.unwrap_or_else(|| self.probe_packet());
+        self.stimulate(&packet, step.line, watch)?;
         self.look(None, watch)
     }
 
@@ -238,14 +256,19 @@ impl Bench<'_> {
             self.look(None, watch)?;
             watch.open.line = step.line;
         }
+        watch.asked |= asks;
         match verb {
             Verb::CheckMemory(place) => self.memory_fact(place, step.line, watch),
-            Verb::CheckCompletions(_) => self.completion_facts(watch),
-            Verb::CheckState(_) => self.state_fact(watch),
+            Verb::CheckCompletions(patterns) => {
+                let count = patterns.iter().map(|pattern| pattern.count.max(1) as usize).sum();
+                self.completion_facts(count, watch)
+            }
+            Verb::CheckState(state) => self.state_fact(Some(*state), watch),
             Verb::CheckEvent(name) => self.event_fact(name, watch),
             _ => {
                 if matches!(verb, Verb::Post(_)) {
                     let time = Time::from_nanos(self.recorder.since_start(self.dut.now()));
+                    watch.begin();
                     watch.open.sent.push(Packet::other(&step.text, time));
                 }
                 self.software(verb, step)?;
@@ -259,8 +282,8 @@ impl Bench<'_> {
 
     /// Everything that software can see of the connection in the end.
     fn last_facts(&mut self, watch: &mut Watch<'_>) -> Result<(), Stop> {
-        self.state_fact(watch)?;
-        self.completion_facts(watch)?;
+        self.state_fact(None, watch)?;
+        self.completion_facts(0, watch)?;
         let regions: Vec<(String, u64)> =
             self.connection.regions.iter().map(|(name, region)| (name.clone(), region.length)).collect();
         for (region, length) in regions {
@@ -270,18 +293,20 @@ impl Bench<'_> {
         Ok(())
     }
 
-    /// Asks until the answer is the guide's or the device has had its time.
+    /// Asks until the answer is the guide's or, without one, what is hoped for, or until the device has had its time.
     fn fact(
         &mut self,
         subject: String,
+        hoped: Option<String>,
         watch: &mut Watch<'_>,
         mut ask: impl FnMut(&mut Self) -> Result<String, Stop>,
     ) -> Result<(), Stop> {
         let deadline = self.dut.now() + watch.patience(self.dut.profile().timing.silence);
         loop {
             let value = ask(self)?;
-            let wanted = watch.guided().and_then(|exchange| exchange.fact(&subject));
-            if wanted.is_none_or(|wanted| wanted.value == value) || self.dut.now() >= deadline {
+            let guided = watch.guided().and_then(|exchange| exchange.fact(&subject)).map(|fact| &fact.value);
+            let wanted = if watch.guide.is_some() { guided } else { hoped.as_ref() };
+            if wanted.is_none_or(|wanted| *wanted == value) || self.dut.now() >= deadline {
                 watch.open.facts.push(Fact { subject, value });
                 return Ok(());
             }
@@ -289,12 +314,12 @@ impl Bench<'_> {
         }
     }
 
-    fn state_fact(&mut self, watch: &mut Watch<'_>) -> Result<(), Stop> {
+    /// The state of the queue pair; `hoped` is what the script says.
+    fn state_fact(&mut self, hoped: Option<QpState>, watch: &mut Watch<'_>) -> Result<(), Stop> {
+        let name = |state: QpState| format!("{state:?}").to_lowercase();
         let command = Command::QueryQp { qp: self.connection.qp };
-        self.fact("qp".to_owned(), watch, |bench| match bench.dut.control(&command)? {
-            Reply::QpAttributes(attributes) => {
-                Ok(attributes.state.map_or_else(|| "unknown".to_owned(), |state| format!("{state:?}").to_lowercase()))
-            }
+        self.fact("qp".to_owned(), hoped.map(name), watch, |bench| match bench.dut.control(&command)? {
+            Reply::QpAttributes(attributes) => Ok(attributes.state.map_or_else(|| "unknown".to_owned(), name)),
             other => Err(unexpected("query_qp", &other).into()),
         })
     }
@@ -302,30 +327,38 @@ impl Bench<'_> {
     /// Whether the device has reported the event that the script asks for.
     fn event_fact(&mut self, name: &str, watch: &mut Watch<'_>) -> Result<(), Stop> {
         let mut reported = false;
-        self.fact(format!("event {name}"), watch, |bench| match bench.dut.control(&Command::Events {})? {
-            Reply::Events(events) => {
-                let qp = Some(bench.connection.qp);
-                reported |= events.iter().any(|event| event.qp == qp && event.event == name);
-                Ok(if reported { "reported" } else { "not reported" }.to_owned())
+        self.fact(format!("event {name}"), Some("reported".to_owned()), watch, |bench| {
+            match bench.dut.control(&Command::Events {})? {
+                Reply::Events(events) => {
+                    let qp = Some(bench.connection.qp);
+                    reported |= events.iter().any(|event| event.qp == qp && event.event == name);
+                    Ok(if reported { "reported" } else { "not reported" }.to_owned())
+                }
+                other => Err(unexpected("events", &other).into()),
             }
-            other => Err(unexpected("events", &other).into()),
         })
     }
 
-    /// What has completed since the last time: a fact for each.
-    fn completion_facts(&mut self, watch: &mut Watch<'_>) -> Result<(), Stop> {
+    /// What has completed since the last time: a fact for each. As many are waited for as the guide has or, without one, as
+    /// the script names.
+    fn completion_facts(&mut self, count: usize, watch: &mut Watch<'_>) -> Result<(), Stop> {
         let command = Command::Poll { qp: self.connection.qp, max: 256 };
         let deadline = self.dut.now() + watch.patience(self.dut.profile().timing.silence);
         let is_completion = |fact: &&Fact| fact.subject.starts_with(COMPLETION);
-        let wanted = watch.guided().map_or(0, |exchange| exchange.facts.iter().filter(is_completion).count());
+        let wanted = watch.guided().map_or(count, |exchange| exchange.facts.iter().filter(is_completion).count());
         let before = watch.open.facts.len();
         loop {
             match self.dut.control(&command)? {
                 Reply::Completions(more) => {
                     for completion in &more {
                         let value = self.completion(completion)?;
-                        watch.open.facts.push(Fact { subject: format!("{COMPLETION} {}", watch.completions), value });
-                        watch.completions += 1;
+                        let receives = self.connection.receives.contains_key(&completion.wr_id);
+                        let (queue, number) = match receives {
+                            true => ("receive", &mut watch.received),
+                            false => ("send", &mut watch.sent),
+                        };
+                        watch.open.facts.push(Fact { subject: format!("{COMPLETION} {queue} {number}"), value });
+                        *number += 1;
                     }
                 }
                 other => return Err(unexpected("poll", &other).into()),
@@ -339,7 +372,10 @@ impl Bench<'_> {
 
     /// A completion with the data that it brought.
     fn completion(&mut self, completion: &Completion) -> Result<String, Stop> {
-        let mut text = format!("{} of #{}", describe(completion), completion.wr_id);
+        let mut text = match BRINGS_NOTHING.contains(&completion.opcode.as_str()) && completion.status == "success" {
+            true => format!("{} success of #{}", completion.opcode, completion.wr_id),
+            false => format!("{} of #{}", describe(completion), completion.wr_id),
+        };
         let place = self.connection.receives.get(&completion.wr_id).copied();
         if completion.status == "success"
             && completion.opcode == "recv"
@@ -355,7 +391,7 @@ impl Bench<'_> {
         let mr = self.region(&place.region, line)?;
         let (offset, length) = (place.offset, place.bytes.len() as u64);
         let subject = format!("memory {}+{offset:#x}", place.region);
-        self.fact(subject, watch, |bench| Ok(outline(&bench.read(mr, offset, length)?)))
+        self.fact(subject, None, watch, |bench| Ok(outline(&bench.read(mr, offset, length)?)))
     }
 
     fn read(&mut self, mr: u32, offset: u64, length: u64) -> Result<String, Stop> {
