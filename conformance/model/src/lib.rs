@@ -51,6 +51,7 @@ mod packet;
 pub mod pause;
 mod policy;
 mod port;
+mod presets;
 mod qp;
 mod qps;
 mod receives;
@@ -70,8 +71,8 @@ pub use defect::{Defect, Defects};
 pub use endpoint::{Endpoint, Input, Output};
 pub use pause::{ClassBy, LinkSpeed, PauseConfig, PauseMode};
 pub use policy::{
-    AckWhen, BehindRnr, CreditPolicy, CreditUse, DuplicateAck, ExcessReads, ForeignSrq, Interruption, LongDatagram,
-    Policy, ReadRetry, ReservedSyndrome,
+    AckInsteadOfResponse, AckWhen, BehindRnr, CreditPolicy, CreditUse, DuplicateAck, ExcessReads, ForeignSrq,
+    Interruption, LongDatagram, Policy, ReadRetry, ReservedSyndrome,
 };
 pub use time::Time;
 pub use verbs::{

@@ -1,6 +1,6 @@
 //! What the standard leaves to the implementation.
 
-/// Every freedom that an endpoint has. [`Policy::default`] is the plain one.
+/// Every freedom that an endpoint has. [`Policy::default`] is the plain one, [`Policy::PRESETS`] has others by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
     /// Which packets of SEND and WRITE are acknowledged.
@@ -35,6 +35,8 @@ pub struct Policy {
     pub read_retry: ReadRetry,
     /// What a requester does with a response whose syndrome is reserved.
     pub reserved_syndrome: ReservedSyndrome,
+    /// What a requester does with a plain ACK for the response that it expects next of a READ or an ATOMIC.
+    pub ack_instead_of_response: AckInsteadOfResponse,
     /// What becomes of a UC message that begins where another one should go on.
     pub uc_interruption: Interruption,
     /// What becomes of a datagram that the receive's buffer is too small for.
@@ -97,6 +99,15 @@ pub enum ReservedSyndrome {
     Ignored,
     /// Takes it for a bad response: the request fails.
     Fatal,
+}
+
+/// What a requester does with a plain ACK for the response that it expects next of a READ or an ATOMIC.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AckInsteadOfResponse {
+    /// It takes the response for lost, as with an ACK beyond it, and asks for it again.
+    LostResponse,
+    /// It takes the ACK for a response of the wrong kind: the request fails.
+    BadResponse,
 }
 
 /// Which packets of SEND and WRITE are acknowledged.
@@ -164,50 +175,12 @@ impl Policy {
         credit_use: CreditUse::Ignored,
         read_retry: ReadRetry::Tail,
         reserved_syndrome: ReservedSyndrome::Ignored,
+        ack_instead_of_response: AckInsteadOfResponse::LostResponse,
         uc_interruption: Interruption::Taken,
         long_datagram: LongDatagram::Dropped,
         foreign_srq: ForeignSrq::Nak,
         sends_migrated: false,
     };
-
-    /// Policies by name, the plain one first.
-    pub const PRESETS: [(&'static str, Policy); 6] = [
-        ("plain", Policy::PLAIN),
-        ("eager", Policy { ack: AckWhen::EveryPacket, ..Policy::PLAIN }),
-        ("coalescing", Policy { coalesce: 16, ..Policy::PLAIN }),
-        ("credits", Policy { credits: CreditPolicy::Given, credit_use: CreditUse::Kept, ..Policy::PLAIN }),
-        (
-            "strict",
-            Policy {
-                duplicate_ack: DuplicateAck::Own,
-                ack_unasked_duplicates: false,
-                qp_rights_as_access_error: true,
-                excess_reads: ExcessReads::Nak,
-                reserved_syndrome: ReservedSyndrome::Fatal,
-                timeout_multiple: 1,
-                uc_interruption: Interruption::Lost,
-                long_datagram: LongDatagram::Completed,
-                foreign_srq: ForeignSrq::Dropped,
-                ..Policy::PLAIN
-            },
-        ),
-        (
-            "lenient",
-            Policy {
-                ack: AckWhen::EveryMessage,
-                behind_rnr: BehindRnr::SequenceNak,
-                invalidates_plain_regions: true,
-                read_retry: ReadRetry::Whole,
-                timeout_multiple: 4,
-                ..Policy::PLAIN
-            },
-        ),
-    ];
-
-    /// By its name in [`Policy::PRESETS`].
-    pub fn named(name: &str) -> Option<Policy> {
-        Policy::PRESETS.iter().find(|(preset, _)| *preset == name).map(|(_, policy)| *policy)
-    }
 }
 
 impl Default for Policy {

@@ -179,8 +179,8 @@ proptest! {
                 end.port.post_receive(end.qps[0], 1000 + number as u64, end.own.handle, inbox, MAX as u32).unwrap();
             }
         }
-        for end in 0..2 {
-            for (number, work) in works[end].iter().enumerate() {
+        for (end, works) in works.iter().enumerate() {
+            for (number, work) in works.iter().enumerate() {
                 let request = request(&pair, end, number, *work);
                 let qp = pair.ends[end].qps[0];
                 pair.ends[end].port.post_send(qp, &request).unwrap();

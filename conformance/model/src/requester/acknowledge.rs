@@ -7,7 +7,7 @@ use super::{ACKNOWLEDGE, complete, retry};
 use crate::context::Context;
 use crate::counters::Counter;
 use crate::defect::Defect;
-use crate::policy::ReservedSyndrome;
+use crate::policy::{AckInsteadOfResponse, ReservedSyndrome};
 use crate::qp::Qp;
 use crate::verbs::Status;
 
@@ -29,7 +29,7 @@ pub(super) fn receive(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) {
             qp.requester.credit.update(msn, credits);
             // rule: rc.requester.implied-nak
             if acknowledge(qp, psn, cx) == Reach::LostResponse && !cx.has(Defect::MissesImpliedNak) {
-                retry::on_betrayed_loss(qp, cx);
+                on_missing_response(qp, psn, cx);
             }
         }
         SyndromeClass::RnrNak(timer) => {
@@ -52,6 +52,15 @@ pub(super) fn receive(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) {
         SyndromeClass::Nak(NakCode::RemoteOperationalError) => fatal(qp, psn, Status::RemoteOperationError, cx),
         SyndromeClass::Nak(_) | SyndromeClass::Reserved(_) => reserved(qp, cx),
     }
+}
+
+/// An ACK came for the response that is expected next, or for something beyond it.
+fn on_missing_response(qp: &mut Qp, psn: Psn, cx: &mut Context<'_>) {
+    let is_for_the_response = psn == qp.requester.oldest;
+    if is_for_the_response && cx.policy.ack_instead_of_response == AckInsteadOfResponse::BadResponse {
+        return complete::fail(qp, Status::BadResponseError, cx);
+    }
+    retry::on_betrayed_loss(qp, cx);
 }
 
 /// A response that says what no response may say. It acknowledges nothing.

@@ -6,7 +6,6 @@
 //!
 //! Where several behaviours are right and no [`crate::Policy`] chooses, this one does the following:
 //! - a loss that a later response betrays is acted upon once; the ACK timeout does the rest;
-//! - an ACK inside the PSNs of a READ or an ATOMIC is taken for a lost response, not for a wrong one;
 //! - a fatal NAK ends READs and ATOMICs before it as flushed, since their responses cannot come any more;
 //! - a memory window is bound, and a key invalidated, when all requests before are done, and those behind wait for that;
 //! - timers and retry counts are renewed by each step forward, within a message too;

@@ -1,6 +1,6 @@
 use rocespec_codec::Opcode;
 use rocespec_model::SendOperation::{RdmaRead, RdmaWrite, Send};
-use rocespec_model::{Policy, QpState, ReadRetry};
+use rocespec_model::{AckInsteadOfResponse, Policy, QpState, ReadRetry};
 
 use crate::harness::requester::{
     T, ack, atomic_ack, read_first, read_last, read_middle, read_only, read_response, requester, requester_with,
@@ -213,6 +213,11 @@ fn an_ack_within_a_read_is_no_answer_to_it() {
     lab.start(0, RdmaRead, 4);
     assert_eq!(lab.answer(ack(0, 1)), ["RDMA_READ_REQUEST 0 ack va=0 len=4"]);
     assert!(lab.completions().is_empty());
+    let ack_instead_of_response = AckInsteadOfResponse::BadResponse;
+    let mut lab = requester_with(|options| options.policy = Policy { ack_instead_of_response, ..Policy::PLAIN });
+    lab.start(0, RdmaRead, 4);
+    assert_eq!(lab.answer(ack(0, 1)), [""; 0]);
+    assert_eq!(lab.statuses(), [(0, "bad_resp_err")]);
 }
 
 #[test]
