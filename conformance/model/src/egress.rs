@@ -56,10 +56,16 @@ pub(crate) fn frame(
     };
     // rule: rc.requester.pad
     // The length in a RETH is that of the message, which the packet alone does not say.
-    field::complete(&mut frame, |field| field.name == "len");
-    spoil(config, &mut frame);
+    field::complete(&mut frame, |field| matches!(field.name, "len" | "icrc"));
+    if config.defects.has(Defect::LengthsWithoutIcrc) {
+        shorten(&mut frame);
+    }
     let mut bytes = vec![0; encoded_len(&frame)];
     encode(&frame, &mut bytes).expect("the buffer has the length that the frame needs");
+    // From the bytes as they stand, which is faster than from the headers once more.
+    let icrc = spoil(config, &frame, icrc::compute_in(&bytes, &frame));
+    let end = bytes.len() - frame.trailer.len();
+    bytes[end - 4..end].copy_from_slice(&icrc.to_le_bytes());
     bytes
 }
 
@@ -174,28 +180,27 @@ fn on_the_wire(config: &Config, kind: QpKind, opcode: Opcode) -> Opcode {
     if is_foreign || kind == QpKind::Uc && config.defects.has(Defect::UcSendsRcOpcodes) { opcode } else { own }
 }
 
-/// What defects do to a frame that is otherwise ready.
-fn spoil(config: &Config, frame: &mut Roce<'_>) {
-    // rule: frame.responder.ip-length
-    if config.defects.has(Defect::LengthsWithoutIcrc) {
-        match &mut frame.net {
-            Net::V4(ip) => {
-                ip.total_len -= 4;
-                ip.checksum = ip.right_checksum();
-            }
-            Net::V6(ip) | Net::Grh(ip) => ip.payload_len -= 4,
+/// Leaves the ICRC out of the lengths.
+///
+/// rule: frame.responder.ip-length
+fn shorten(frame: &mut Roce<'_>) {
+    match &mut frame.net {
+        Net::V4(ip) => {
+            ip.total_len -= 4;
+            ip.checksum = ip.right_checksum();
         }
-        if let Some(udp) = &mut frame.udp {
-            udp.len -= 4;
-        }
-        frame.icrc = icrc::compute(frame);
+        Net::V6(ip) | Net::Grh(ip) => ip.payload_len -= 4,
     }
+    if let Some(udp) = &mut frame.udp {
+        udp.len -= 4;
+    }
+}
+
+/// What defects do to the ICRC of a frame.
+fn spoil(config: &Config, frame: &Roce<'_>, icrc: u32) -> u32 {
     // rule: icrc.responder.pad
-    if config.defects.has(Defect::IcrcWithoutPad) {
-        frame.icrc = icrc::compute(&Roce { pad: &[], ..frame.clone() });
-    }
+    let without_pad = config.defects.has(Defect::IcrcWithoutPad);
+    let icrc = if without_pad { icrc::compute(&Roce { pad: &[], ..frame.clone() }) } else { icrc };
     // rule: icrc.responder.byte-order
-    if config.defects.has(Defect::IcrcByteSwapped) {
-        frame.icrc = frame.icrc.swap_bytes();
-    }
+    if config.defects.has(Defect::IcrcByteSwapped) { icrc.swap_bytes() } else { icrc }
 }

@@ -276,7 +276,7 @@ impl Endpoint {
         let result = act(qp, &mut cx);
         qp.settle(&mut cx);
         let (class, turn, alarm) = (qp.class(self.config.pause.class_by), qp.next_turn(), qp.next_alarm());
-        self.schedule.settle(handle, &mut qp.place, class, turn, alarm);
+        self.schedule.settle(handle, &mut qp.place, self.now, class, turn, alarm);
         Some(result)
     }
 }

@@ -49,7 +49,7 @@ pub(crate) fn admit<'f>(
     // rule: congestion.reaction_point.only-valid
     let accepts =
         config.defects.has(Defect::AcceptsBadIcrc) || is_cnp && config.defects.has(Defect::AcceptsCnpWithBadIcrc);
-    if !icrc_is_right(config, &packet) && !accepts {
+    if !icrc_is_right(config, frame, &packet) && !accepts {
         return Err(Counter::DropIcrc);
     }
     if is_cnp {
@@ -222,10 +222,12 @@ fn reads_the_same(opcode: Opcode, kind: QpKind) -> bool {
     opcode.headers() == kind.opcode(opcode.operation()).headers()
 }
 
-fn icrc_is_right(config: &Config, packet: &Roce<'_>) -> bool {
+fn icrc_is_right(config: &Config, frame: &[u8], packet: &Roce<'_>) -> bool {
     // rule: icrc.responder.pad
     if config.defects.has(Defect::IcrcWithoutPad) {
         return packet.icrc == icrc::compute(&Roce { pad: &[], ..packet.clone() });
     }
-    icrc::verify(packet)
+    // The packet may stand in a repaired copy of the frame.
+    let is_repaired = config.defects.has(Defect::IgnoresUdpLength);
+    if is_repaired { icrc::verify(packet) } else { icrc::verify_in(frame, packet) }
 }

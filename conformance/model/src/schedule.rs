@@ -32,11 +32,13 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// Notes what a queue pair waits for now.
+    /// Notes what a queue pair waits for from `now` on. A timer that is put off keeps its place, since it is likely to be
+    /// put off again: it is looked at once too early then.
     pub(crate) fn settle(
         &mut self,
         handle: QpHandle,
         place: &mut Place,
+        now: Time,
         class: u8,
         turn: Option<Turn>,
         alarm: Option<Time>,
@@ -51,7 +53,8 @@ impl Schedule {
             }
             place.turn = turn;
         }
-        if place.alarm != alarm {
+        let is_put_off = place.alarm.is_some_and(|noted| noted > now && alarm.is_some_and(|alarm| alarm >= noted));
+        if place.alarm != alarm && !is_put_off {
             if let Some(alarm) = place.alarm {
                 self.alarms.remove(&(alarm, handle));
             }
@@ -67,7 +70,7 @@ impl Schedule {
         self.turns.iter().zip(0..).filter_map(|(turns, class)| turns.first().map(|(turn, qp)| (class, *turn, *qp)))
     }
 
-    /// The next timer to run out.
+    /// The next timer to look at.
     pub(crate) fn first_alarm(&self) -> Option<(Time, QpHandle)> {
         self.alarms.first().copied()
     }

@@ -80,7 +80,7 @@ impl Endpoint {
     /// When there is no such queue pair.
     pub fn destroy_qp(&mut self, qp: QpHandle) -> Result<(), VerbError> {
         let mut gone = self.qps.remove(qp).ok_or(VerbError::NoSuchObject)?;
-        self.schedule.settle(qp, &mut gone.place, 0, None, None);
+        self.schedule.settle(qp, &mut gone.place, self.now, 0, None, None);
         self.groups.forget(qp);
         self.memory.forget_qp(qp);
         self.release(&gone.init);
