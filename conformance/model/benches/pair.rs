@@ -7,6 +7,7 @@
 mod pair;
 
 use std::hint::black_box;
+use std::sync::LazyLock;
 use std::time::{Duration, Instant};
 
 use criterion::{BenchmarkId, Criterion, Throughput};
@@ -104,10 +105,10 @@ fn icrc_of(frame: &[u8]) -> f64 {
 fn busy() -> u64 {
     let spent = std::fs::read_to_string("/proc/self/schedstat").ok();
     let spent = spent.and_then(|text| text.split(' ').next()?.parse().ok());
-    spent.unwrap_or_else(|| START.with(Instant::elapsed).as_nanos() as u64)
+    spent.unwrap_or_else(|| START.elapsed().as_nanos() as u64)
 }
 
-thread_local!(static START: Instant = Instant::now());
+static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// The time of a packet with many queue pairs, held against that with few in turns, so that both see the same machine.
 fn many_queue_pairs() {

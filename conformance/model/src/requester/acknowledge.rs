@@ -33,15 +33,17 @@ pub(super) fn receive(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) {
             }
         }
         SyndromeClass::RnrNak(timer) => {
-            if acknowledge_before(qp, psn, cx) == Reach::All {
-                retry::on_rnr_nak(qp, psn, timer.duration(), cx);
-            }
+            // Where a response before it is lost the peer gets its time all the same.
+            let from = match acknowledge_before(qp, psn, cx) {
+                Reach::All => psn,
+                Reach::LostResponse => qp.requester.oldest,
+            };
+            retry::on_rnr_nak(qp, from, timer.duration(), cx);
         }
-        SyndromeClass::Nak(NakCode::PsnSequenceError) => {
-            if acknowledge_before(qp, psn, cx) == Reach::All {
-                retry::on_sequence_nak(qp, psn, cx);
-            }
-        }
+        SyndromeClass::Nak(NakCode::PsnSequenceError) => match acknowledge_before(qp, psn, cx) {
+            Reach::All => retry::on_sequence_nak(qp, psn, cx),
+            Reach::LostResponse => retry::on_betrayed_loss(qp, cx),
+        },
         // rule: rc.requester.nak-status
         SyndromeClass::Nak(NakCode::InvalidRequest) => fatal(qp, psn, Status::RemoteInvalidRequestError, cx),
         SyndromeClass::Nak(NakCode::RemoteAccessError) => {
@@ -146,11 +148,7 @@ fn acknowledge_before(qp: &mut Qp, psn: Psn, cx: &mut Context<'_>) -> Reach {
     let reach = acknowledge(qp, psn.minus(1), cx);
     // Not lost when the NAK is for a later response of the same READ.
     let is_of_first = qp.requester.queue.front().and_then(Work::span).is_some_and(|span| span.contains(psn));
-    if reach == Reach::All || is_of_first {
-        return Reach::All;
-    }
-    retry::on_betrayed_loss(qp, cx);
-    Reach::LostResponse
+    if is_of_first { Reach::All } else { reach }
 }
 
 /// The peer refuses a request for good.

@@ -90,7 +90,7 @@ pub(super) fn on_sequence_nak(qp: &mut Qp, psn: Psn, cx: &mut Context<'_>) {
 
 /// A response shows that an earlier one is lost. Only the first one does: those behind it show the same.
 pub(super) fn on_betrayed_loss(qp: &mut Qp, cx: &mut Context<'_>) {
-    if qp.requester.loss_is_known {
+    if qp.requester.loss_is_known || is_to_be_sent(qp, qp.requester.oldest) {
         return cx.count(Counter::DropUnexpectedResponse);
     }
     cx.count(Counter::ImpliedNaks);
@@ -138,7 +138,10 @@ fn try_again(qp: &mut Qp, psn: Psn, cx: &mut Context<'_>) {
 fn go_back(qp: &mut Qp, psn: Psn, cx: &Context<'_>) {
     let whole = cx.policy.read_retry == ReadRetry::Whole;
     let requester = &mut qp.requester;
-    requester.timer = Timer::Off;
+    // The time that an RNR NAK asked for is kept whatever else turns out meanwhile.
+    if matches!(requester.timer, Timer::Ack(_)) {
+        requester.timer = Timer::Off;
+    }
     let holds = |work: &Work| work.span().is_some_and(|span| span.contains(psn));
     let Some(index) = requester.queue.iter().position(holds) else { return };
     let work = &mut requester.queue[index];

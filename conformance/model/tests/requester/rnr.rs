@@ -4,7 +4,7 @@ use rocespec_codec::RnrTimer;
 use rocespec_model::SendOperation::{RdmaRead, RdmaWrite, Send};
 use rocespec_model::{QpState, Time};
 
-use crate::harness::requester::{T, ack, read_only, requester, requester_with, rnr_nak};
+use crate::harness::requester::{T, ack, read_only, requester, requester_with, rnr_nak, sequence_nak};
 
 #[test]
 fn the_request_is_sent_again_when_the_timer_has_run_out() {
@@ -92,6 +92,30 @@ fn the_same_rnr_nak_twice_counts_once_and_does_not_prolong_the_wait() {
     lab.wait(Duration::from_micros(600));
     lab.answer(rnr_nak(0, 12));
     assert_eq!(lab.wait(Duration::from_micros(40)), ["SEND_ONLY 0 ack 4B"]);
+}
+
+#[test]
+fn what_is_behind_a_lost_response_waits_too() {
+    let mut lab = requester();
+    lab.start(0, RdmaRead, 4);
+    lab.start(1, Send, 4);
+    assert_eq!(lab.answer(rnr_nak(1, 12)), [""; 0]);
+    assert_eq!(lab.wait(Duration::from_micros(639)), [""; 0]);
+    let again = ["RDMA_READ_REQUEST 0 ack va=0 len=4", "SEND_ONLY 1 ack 4B"];
+    assert_eq!(lab.wait(Duration::from_micros(1)), again);
+}
+
+#[test]
+fn a_lost_response_that_shows_during_the_wait_does_not_end_it() {
+    let mut lab = requester();
+    lab.start(0, RdmaRead, 4);
+    lab.start(1, RdmaRead, 4);
+    lab.start(2, Send, 4);
+    lab.answer(rnr_nak(1, 12));
+    assert_eq!(lab.answer(read_only(1, b"late")), [""; 0]);
+    assert_eq!(lab.answer(sequence_nak(2)), [""; 0]);
+    assert_eq!(lab.wait(Duration::from_micros(639)), [""; 0]);
+    assert_eq!(lab.wait(Duration::from_micros(1)).len(), 3);
 }
 
 #[test]
