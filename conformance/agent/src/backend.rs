@@ -1,6 +1,7 @@
 //! What the protocol needs of a device: the wall between [`crate::session`] and libibverbs.
 
 use std::collections::BTreeMap;
+use std::net::Ipv6Addr;
 
 use rocespec_control::{Access, Completion, Device, ErrorCode, Failure, QpAttributes, QpCapacity, QpKind, SendRequest};
 
@@ -20,6 +21,9 @@ pub(crate) trait Backend {
     fn qpn(&self, qp: &Self::Qp) -> u32;
     fn modify_qp(&mut self, qp: &mut Self::Qp, attributes: &QpAttributes) -> Result<(), Failure>;
     fn query_qp(&mut self, qp: &Self::Qp) -> Result<QpAttributes, Failure>;
+
+    /// Lets a UD queue pair have the datagrams to a group, or takes it out.
+    fn multicast(&mut self, qp: &mut Self::Qp, group: Ipv6Addr, member: bool) -> Result<(), Failure>;
 
     fn register_memory(&mut self, length: usize, access: &[Access]) -> Result<Self::Memory, Failure>;
     fn region(&self, memory: &Self::Memory) -> Region;

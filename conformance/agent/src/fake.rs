@@ -2,6 +2,7 @@
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
+use std::net::Ipv6Addr;
 use std::rc::Rc;
 
 use rocespec_control::{
@@ -37,6 +38,7 @@ pub(crate) struct FakeQp {
     qpn: u32,
     attributes: QpAttributes,
     completions: Vec<Completion>,
+    groups: Vec<Ipv6Addr>,
     _alive: Alive,
 }
 
@@ -69,7 +71,13 @@ impl Backend for Fake {
         }
         self.next += 1;
         let attributes = QpAttributes { state: Some(QpState::Reset), ..QpAttributes::default() };
-        Ok(FakeQp { qpn: self.next, attributes, completions: Vec::new(), _alive: Alive::new(&self.alive) })
+        Ok(FakeQp {
+            qpn: self.next,
+            attributes,
+            completions: Vec::new(),
+            groups: Vec::new(),
+            _alive: Alive::new(&self.alive),
+        })
     }
 
     fn qpn(&self, qp: &FakeQp) -> u32 {
@@ -84,6 +92,16 @@ impl Backend for Fake {
 
     fn query_qp(&mut self, qp: &FakeQp) -> Result<QpAttributes, Failure> {
         Ok(qp.attributes.clone())
+    }
+
+    fn multicast(&mut self, qp: &mut FakeQp, group: Ipv6Addr, member: bool) -> Result<(), Failure> {
+        let known = qp.groups.iter().position(|known| *known == group);
+        match (known, member) {
+            (None, true) => qp.groups.push(group),
+            (Some(at), false) => drop(qp.groups.remove(at)),
+            _ => return Err(failure(ErrorCode::Refused, "no such change")),
+        }
+        Ok(())
     }
 
     fn register_memory(&mut self, length: usize, _access: &[Access]) -> Result<FakeMemory, Failure> {

@@ -128,6 +128,12 @@ impl<'a, B: Backend> Session<'a, B> {
                 find(&mut self.qps, qp, "queue pair")?;
                 self.qps.remove(&qp);
             }
+            Command::AttachMulticast { qp, group } => {
+                self.backend.multicast(find(&mut self.qps, qp, "queue pair")?, group, true)?;
+            }
+            Command::DetachMulticast { qp, group } => {
+                self.backend.multicast(find(&mut self.qps, qp, "queue pair")?, group, false)?;
+            }
             Command::RegisterMemory { length, access } => {
                 if length == 0 || length > MAX_REGION {
                     return Err(bad(format!("length {length} is not in 1..={MAX_REGION}")));

@@ -44,6 +44,20 @@ pub enum Command {
         /// The queue pair.
         qp: Qp,
     },
+    /// Lets a UD queue pair have the datagrams to a multicast group as well. Answer: `done`.
+    AttachMulticast {
+        /// The queue pair.
+        qp: Qp,
+        /// The group, as an IPv6 address in text; IPv4 as `::ffff:a.b.c.d`.
+        group: std::net::Ipv6Addr,
+    },
+    /// Takes a queue pair out of a multicast group. Answer: `done`.
+    DetachMulticast {
+        /// The queue pair.
+        qp: Qp,
+        /// The group.
+        group: std::net::Ipv6Addr,
+    },
     /// Registers zeroed memory of the agent's own with the device. Answer: `memory`.
     RegisterMemory {
         /// Bytes, 1 to 16 MiB.
@@ -111,13 +125,15 @@ pub enum Command {
 
 impl Command {
     /// Every `cmd` of this version of the protocol.
-    pub const NAMES: [&str; 16] = [
+    pub const NAMES: [&str; 18] = [
         "hello",
         "reset",
         "create_qp",
         "modify_qp",
         "query_qp",
         "destroy_qp",
+        "attach_multicast",
+        "detach_multicast",
         "register_memory",
         "deregister_memory",
         "write_memory",

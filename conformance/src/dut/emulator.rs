@@ -7,9 +7,10 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use rocespec_codec::{MacAddr, Qpn};
 use rocespec_control::{Command, Device, Gid, GidKind, Reply, VERSION};
 use rocespec_model::{
-    AsyncEvent, Capabilities, Config, CreditUse, Defect, Defects, Endpoint, GidEntry, Input, Output, Policy, Time,
+    Capabilities, Config, CreditUse, Defect, Defects, Endpoint, GidEntry, Input, Output, Policy, Time,
 };
 
+use self::control::Software;
 use super::{Addresses, Dut, DutError, Stamped};
 use crate::profile::Profile;
 
@@ -32,15 +33,11 @@ pub struct Emulator {
     now: Time,
     profile: Profile,
     device: Device,
-    /// What the endpoint has reported and nobody has asked for yet; the oldest where there are too many.
-    events: Vec<AsyncEvent>,
+    software: Software,
 }
 
 /// Packets on their way at once that the capability `pipeline` stands for.
 const PIPELINE: u32 = 16;
-
-/// Most events that wait to be asked for.
-const MAX_EVENTS: usize = 1024;
 
 /// A name that is neither a defect nor a policy of the emulator.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -116,7 +113,7 @@ impl Emulator {
             now: Time::ZERO,
             profile,
             device,
-            events: Vec::new(),
+            software: Software::default(),
         };
         emulator.boot();
         emulator
@@ -139,7 +136,7 @@ impl Dut for Emulator {
     }
 
     fn control(&mut self, command: &Command) -> Result<Reply, DutError> {
-        Ok(control::carry_out(&mut self.endpoint, &self.device, &mut self.events, command)?)
+        Ok(control::carry_out(&mut self.endpoint, &self.device, &mut self.software, command)?)
     }
 
     fn transmit(&mut self, frame: &[u8]) -> Result<(), DutError> {
@@ -157,8 +154,7 @@ impl Dut for Emulator {
                         any = true;
                         seen(Stamped { time: self.now, frame: &frame });
                     }
-                    Output::Event(event) if self.events.len() < MAX_EVENTS => self.events.push(event),
-                    Output::Event(_) => {}
+                    Output::Event(event) => self.software.note(event),
                 }
             }
             if any || self.now >= until {

@@ -12,6 +12,8 @@ use super::Breach;
 pub struct Ends {
     /// Queue pair of the tester: where the device must send to.
     pub tester_qpn: Qpn,
+    /// Queue pair of the device.
+    pub device_qpn: Qpn,
 }
 
 /// A frame on the RoCE port that cannot be taken apart.
@@ -53,7 +55,7 @@ pub fn lint(packet: &Roce<'_>, ends: &Ends) -> Vec<Breach> {
         "every receiver drops a packet whose ICRC is wrong",
     );
     // Datagrams (the management traffic of a port) belong to no connection.
-    if matches!(bth.opcode.transport(), Transport::Rc | Transport::Cnp) {
+    if matches!(bth.opcode.transport(), Transport::Rc | Transport::Uc | Transport::Cnp) {
         // rule: lint.dest-qp
         must(
             "lint.dest-qp",
@@ -71,6 +73,16 @@ pub fn lint(packet: &Roce<'_>, ends: &Ends) -> Vec<Breach> {
             "a packet carries a partition key that matches that of the connection",
         );
     }
+    // rule: ud.requester.source-qp
+    must(
+        "ud.requester.source-qp",
+        bth.opcode.transport() != Transport::Ud
+            || bth.dest_qp != ends.tester_qpn
+            || packet.ext.deth.src_qp == ends.device_qpn,
+        format!("src_qp={}", ends.device_qpn),
+        format!("src_qp={}", packet.ext.deth.src_qp),
+        "a datagram names the queue pair that sends it",
+    );
     // rule: lint.bth-tver
     must(
         "lint.bth-tver",

@@ -232,7 +232,7 @@ impl<'d> Bench<'d> {
 
     /// Records a frame, looks at it by itself, and keeps it when it is for this connection.
     fn take(&mut self, time: Time, bytes: Vec<u8>) {
-        let ends = Ends { tester_qpn: self.connection.tester_qpn };
+        let ends = Ends { tester_qpn: self.connection.tester_qpn, device_qpn: self.connection.device_qpn() };
         let (text, breaches, ours) = match decode(&bytes) {
             // Late words of a connection that is gone.
             Ok(Frame::Roce(packet))

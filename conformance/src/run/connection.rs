@@ -6,7 +6,7 @@ use std::net::Ipv6Addr;
 use rocespec_codec::field;
 use rocespec_codec::notation::{Region, Scope};
 use rocespec_codec::{
-    Bth, Ethernet, Extensions, Ipv4, Ipv6, MacAddr, Net, Opcode, Psn, Qpn, RKey, ROCE_V2_PORT, Roce, Udp,
+    Bth, Deth, Ethernet, Extensions, Ipv4, Ipv6, MacAddr, Net, Opcode, Psn, QKey, Qpn, RKey, ROCE_V2_PORT, Roce, Udp,
 };
 use rocespec_control::{
     Access, Command, Device, GidKind, MemoryRegion, Qp, QpAttributes, QpCapacity, QpKind, QpState, Reply,
@@ -20,6 +20,10 @@ use crate::scenario::{Network, Setup, TesterMemory};
 pub(super) struct Connection {
     /// Handle of the device's queue pair.
     pub(super) qp: Qp,
+    /// Transport service of both ends.
+    pub(super) transport: QpKind,
+    /// The tester's GID and Q_Key: where datagrams of the device go.
+    pub(super) tester: (Ipv6Addr, u32),
     /// The tester's queue pair number.
     pub(super) tester_qpn: Qpn,
     /// An ordinary packet from the tester to the device.
@@ -57,21 +61,22 @@ impl Connection {
             DutError::Unreachable(format!("the agent names a MAC address that is none: {:?}", device.mac))
         })?;
         let capacity = QpCapacity { max_send_wr: 128, max_recv_wr: 256 };
-        let (qp, qpn) = match dut.control(&Command::CreateQp { kind: QpKind::Rc, capacity })? {
+        let (qp, qpn) = match dut.control(&Command::CreateQp { kind: setup.transport, capacity })? {
             Reply::Qp { qp, qpn } => (qp, qpn),
             other => return Err(unexpected("create_qp", &other)),
         };
         for attributes in ladder(setup, tester, gid.index, tester_gid) {
             dut.control(&Command::ModifyQp { qp, attributes })?;
         }
-        let ends =
-            |src: (MacAddr, Ipv6Addr), dst: (MacAddr, Ipv6Addr), to: Qpn| ordinary(setup, src, dst, to, tester.sport);
-        let (here, there) = ((addresses.mac, tester_gid), (device_mac, gid.gid));
+        let here = End { mac: addresses.mac, gid: tester_gid, qpn: tester.qpn };
+        let there = End { mac: device_mac, gid: gid.gid, qpn: Qpn::new(qpn) };
         Ok(Connection {
             qp,
+            transport: setup.transport,
+            tester: (tester_gid, setup.qkey),
             tester_qpn: tester.qpn,
-            to_device: ends(here, there, Qpn::new(qpn)),
-            from_device: ends(there, here, tester.qpn),
+            to_device: ordinary(setup, &here, &there, tester.sport),
+            from_device: ordinary(setup, &there, &here, tester.sport),
             regions: Vec::new(),
             buffers: Vec::new(),
             posted: 0,
@@ -115,6 +120,11 @@ impl Connection {
     /// The region of that name.
     pub(super) fn region(&self, name: &str) -> Option<&MemoryRegion> {
         self.regions.iter().find(|(known, _)| known == name).map(|(_, region)| region)
+    }
+
+    /// The device's queue pair number.
+    pub(super) fn device_qpn(&self) -> Qpn {
+        self.to_device.bth.dest_qp
     }
 
     /// First PSN of the connection.
@@ -201,24 +211,27 @@ fn find_gid<'d>(
         })
 }
 
-/// The three steps from RESET to RTS.
+/// The three steps from RESET to RTS. Datagrams have no peer, and only a reliable connection has timers and retries.
 fn ladder(setup: &Setup, tester: TesterEnd, gid_index: u8, tester_gid: Ipv6Addr) -> [QpAttributes; 3] {
+    let connected = setup.transport != QpKind::Ud;
+    let reliable = setup.transport == QpKind::Rc;
     [
         QpAttributes {
             state: Some(QpState::Init),
             pkey_index: Some(setup.pkey_index),
-            access: Some(setup.access.clone()),
+            access: connected.then(|| setup.access.clone()),
+            qkey: (!connected).then_some(setup.qkey),
             ..QpAttributes::default()
         },
         QpAttributes {
             state: Some(QpState::Rtr),
-            path_mtu: Some(setup.mtu),
-            dest_qpn: Some(tester.qpn.get()),
-            rq_psn: Some(setup.start_psn),
-            min_rnr_timer: Some(setup.min_rnr_timer),
-            max_dest_rd_atomic: Some(setup.max_dest_rd_atomic),
+            path_mtu: connected.then_some(setup.mtu),
+            dest_qpn: connected.then_some(tester.qpn.get()),
+            rq_psn: connected.then_some(setup.start_psn),
+            min_rnr_timer: reliable.then_some(setup.min_rnr_timer),
+            max_dest_rd_atomic: reliable.then_some(setup.max_dest_rd_atomic),
             gid_index: Some(gid_index),
-            remote_gid: Some(tester_gid),
+            remote_gid: connected.then_some(tester_gid),
             hop_limit: Some(setup.hop_limit),
             traffic_class: Some(setup.traffic_class),
             flow_label: Some(0),
@@ -228,22 +241,31 @@ fn ladder(setup: &Setup, tester: TesterEnd, gid_index: u8, tester_gid: Ipv6Addr)
         QpAttributes {
             state: Some(QpState::Rts),
             sq_psn: Some(setup.start_psn),
-            timeout: Some(setup.timeout),
-            retry_count: Some(setup.retry_count),
-            rnr_retry: Some(setup.rnr_retry),
-            max_rd_atomic: Some(setup.max_rd_atomic),
+            timeout: reliable.then_some(setup.timeout),
+            retry_count: reliable.then_some(setup.retry_count),
+            rnr_retry: reliable.then_some(setup.rnr_retry),
+            max_rd_atomic: reliable.then_some(setup.max_rd_atomic),
             ..QpAttributes::default()
         },
     ]
 }
 
-fn ordinary(
-    setup: &Setup,
-    (src_mac, src): (MacAddr, Ipv6Addr),
-    (dst_mac, dst): (MacAddr, Ipv6Addr),
-    dest_qp: Qpn,
-    sport: u16,
-) -> Roce<'static> {
+/// Addresses of one end.
+struct End {
+    mac: MacAddr,
+    gid: Ipv6Addr,
+    qpn: Qpn,
+}
+
+/// An ordinary packet from one end to the other.
+fn ordinary(setup: &Setup, from: &End, to: &End, sport: u16) -> Roce<'static> {
+    let (src, dst) = (from.gid, to.gid);
+    let opcode = match setup.transport {
+        QpKind::Rc => Opcode::RC_SEND_ONLY,
+        QpKind::Uc => Opcode::UC_SEND_ONLY,
+        QpKind::Ud => Opcode::UD_SEND_ONLY,
+    };
+    let deth = Deth { qkey: QKey::new(setup.qkey), reserved: 0, src_qp: from.qpn };
     let v6 =
         Ipv6 { version: 6, traffic_class: 0, flow_label: 0, payload_len: 0, next_header: 0, hop_limit: 64, src, dst };
     let net = match (setup.ip, src.to_ipv4_mapped(), dst.to_ipv4_mapped()) {
@@ -266,11 +288,11 @@ fn ordinary(
     };
     let udp = Udp { sport, dport: ROCE_V2_PORT, len: 0, checksum: 0 };
     let mut packet = Roce {
-        eth: Ethernet { dst: dst_mac, src: src_mac, tags: Default::default(), ethertype: 0 },
+        eth: Ethernet { dst: to.mac, src: from.mac, tags: Default::default(), ethertype: 0 },
         net,
         udp: (setup.ip != Network::V1).then_some(udp),
-        bth: Bth { dest_qp, psn: Psn::new(setup.start_psn), ..Bth::new(Opcode::RC_SEND_ONLY) },
-        ext: Extensions::default(),
+        bth: Bth { dest_qp: to.qpn, psn: Psn::new(setup.start_psn), ..Bth::new(opcode) },
+        ext: Extensions { deth, ..Extensions::default() },
         payload: &[],
         pad: &[],
         icrc: 0,

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use rocespec_codec::Qpn;
+use rocespec_control::QpKind;
 use rocespec_reports::outcome::{Finding, TraceLine};
 
 use super::bench::{Bench, Pace, Stop};
@@ -82,7 +83,12 @@ pub(super) fn lacking(dut: &dyn Dut, scenario: &Scenario, setup: &Setup) -> Opti
         Network::V6 => "ipv6",
         Network::V1 => "rocev1",
     };
-    let needs = scenario.needs.iter().map(String::as_str).chain([network]);
+    let transport = match setup.transport {
+        QpKind::Rc => "rc",
+        QpKind::Uc => "uc",
+        QpKind::Ud => "ud",
+    };
+    let needs = scenario.needs.iter().map(String::as_str).chain([network, transport]);
     for need in needs {
         if !dut.profile().can(need) {
             return Some(format!("needs {need:?}, which the profile {} does not list", dut.profile().name));

@@ -2,6 +2,7 @@
 
 use std::ops::Range;
 
+use rocespec_control::QpKind;
 use rocespec_reports::outcome::Level;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -29,6 +30,7 @@ pub const CAPABILITIES: &[&str] = &[
     "pkey-table",
     "send_invalidate",
     "credits",
+    "multicast",
     "pipeline",
     "post_flush",
     "post_atomic_write",
@@ -37,6 +39,7 @@ pub const CAPABILITIES: &[&str] = &[
 const KEYS: &[&str] = &["title", "about", "rules", "level", "needs", "setup", "vary", "script"];
 const LEVELS: &[(&str, Level)] =
     &[("must", Level::Must), ("should", Level::Should), ("may", Level::May), ("info", Level::Info)];
+const TRANSPORTS: &[(&str, QpKind)] = &[("rc", QpKind::Rc), ("uc", QpKind::Uc), ("ud", QpKind::Ud)];
 const NETWORKS: &[(&str, Network)] = &[("v4", Network::V4), ("v6", Network::V6), ("v1", Network::V1)];
 /// Most values of one axis.
 const MAX_VALUES: usize = 64;
@@ -237,6 +240,8 @@ impl<'t> Reader<'t> {
 
     fn setup(&mut self, value: &Spanned<DeValue<'_>>, setup: &mut Setup) {
         const KEYS: &[&str] = &[
+            "transport",
+            "qkey",
             "start_psn",
             "ip",
             "mtu",
@@ -253,6 +258,8 @@ impl<'t> Reader<'t> {
         ];
         for (key, span, value) in self.table(value) {
             match key {
+                "transport" => self.named(value, "transport", TRANSPORTS, |kind| setup.transport = kind),
+                "qkey" => setup.qkey = self.number(value, "a Q_Key", 0..=0xffff_ffff).unwrap_or(0) as u32,
                 "start_psn" => setup.start_psn = self.start_psn(value).unwrap_or_default(),
                 "ip" => self.named(value, "network", NETWORKS, |network| setup.ip = network),
                 "mtu" => setup.mtu = self.mtu(value).unwrap_or(1024),

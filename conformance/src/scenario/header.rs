@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use rocespec_control::Access;
+use rocespec_control::{Access, QpKind};
 use rocespec_reports::outcome::Level;
 
 use super::script::Step;
@@ -89,6 +89,10 @@ impl Network {
 /// The connection that a scenario starts with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
+    /// Transport service of both ends.
+    pub transport: QpKind,
+    /// Q_Key of the device's queue pair (UD).
+    pub qkey: u32,
     /// First PSN in both directions, 24 bits.
     pub start_psn: u32,
     /// Network kind.
@@ -120,6 +124,8 @@ pub struct Setup {
 impl Default for Setup {
     fn default() -> Self {
         Setup {
+            transport: QpKind::Rc,
+            qkey: 0x1111_1111,
             start_psn: 0,
             ip: Network::V4,
             mtu: 1024,

@@ -39,7 +39,7 @@ enum Data {
 fn form(verb: &str) -> Option<Form> {
     let form = |opcode, data, fields, needed, marks| Some(Form { opcode, data, fields, needed, marks });
     match verb {
-        "send" => form(Opcode::Send, Data::Out, &["imm", "inv"], &[], &[]),
+        "send" => form(Opcode::Send, Data::Out, &["imm", "inv", "qkey"], &[], &[]),
         "rdma_write" => form(Opcode::RdmaWrite, Data::Out, &["va", "rkey", "imm"], &[], &[]),
         "rdma_read" => form(Opcode::RdmaRead, Data::In, &["va", "rkey"], &[], &[]),
         "comp_swap" => {
@@ -79,6 +79,7 @@ pub(super) fn post(name: Piece<'_>, rest: Piece<'_>, regions: &mut Regions) -> R
         immediate: 0,
         compare_add: 0,
         swap: 0,
+        qkey: None,
     };
     if form.opcode == Opcode::AtomicWrite && post.local.length() != 8 {
         return Err(at.wrong("an ATOMIC WRITE takes 8 bytes"));
@@ -158,6 +159,7 @@ fn field(post: &mut Post, key: Piece<'_>, value: Piece<'_>) -> Result<(), Proble
             }
             post.opcode = Opcode::SendWithInvalidate;
         }
+        "qkey" => post.qkey = Some(number(value, "the Q_Key", 0..1 << 32)? as u32),
         "swap" => post.swap = number(value, "the value", 0..u64::MAX)?,
         _ => post.compare_add = number(value, "the value", 0..u64::MAX)?,
     }

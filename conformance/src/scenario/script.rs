@@ -1,6 +1,7 @@
 //! What a script says, as data. Packets stay text until a live connection gives its symbols their values; they have
 //! been checked when the scenario was loaded.
 
+use std::net::Ipv6Addr;
 use std::time::Duration;
 
 use rocespec_control::{Access, Opcode, QpState, SendFlag};
@@ -77,12 +78,12 @@ pub struct Alternative {
 /// What the device's own software does.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Verb {
-    /// `dut recv COUNT x BYTES`: posts receives.
+    /// `dut recv COUNT x [NAME+OFFSET] BYTES`: posts receives.
     Receive {
         /// How many.
         count: u32,
-        /// Size of each buffer.
-        length: u32,
+        /// The buffer: each has one of its own, or all have the same place in a region.
+        buffer: Local,
     },
     /// `dut mr NAME BYTES RIGHT…`: registers memory; its name stands for its address and key from then on.
     RegisterMemory {
@@ -101,6 +102,8 @@ pub enum Verb {
     CheckCompletions(Vec<CompletionPattern>),
     /// `dut qp STATE`: the queue pair must be in this state.
     CheckState(QpState),
+    /// `dut attach GID`: lets the queue pair have the datagrams to a multicast group.
+    Attach(Ipv6Addr),
     /// `dut modify STATE`: moves the queue pair to this state.
     Modify(QpState),
     /// `dut event NAME`: the device must report this event of the queue pair.
@@ -130,6 +133,8 @@ pub struct Post {
     pub compare_add: u64,
     /// Value to swap in.
     pub swap: u64,
+    /// Q_Key of a datagram; `None` = that of the connection.
+    pub qkey: Option<u32>,
 }
 
 /// The device's own end of a send request.
@@ -189,4 +194,6 @@ pub struct CompletionPattern {
     pub length: Option<u32>,
     /// Immediate data.
     pub immediate: Option<u32>,
+    /// The completion names the tester's queue pair as the sender.
+    pub from_tester: bool,
 }

@@ -1,11 +1,13 @@
 //! The `dut` steps of a script: what the device's own software does.
 
+use std::net::{Ipv4Addr, Ipv6Addr};
+
 use rocespec_control::{Access, QpState};
 
 use super::diagnostics::Problem;
 use super::packet::Regions;
 use super::post;
-use super::script::{CompletionPattern, MemoryBytes, TesterMemory, Verb};
+use super::script::{CompletionPattern, Local, MemoryBytes, TesterMemory, Verb};
 use super::words::{Piece, bytes, number, one_of};
 
 /// Rights by name.
@@ -76,7 +78,7 @@ pub(super) fn verb(line: Piece<'_>, regions: &mut Regions) -> Result<Verb, Probl
     let (name, rest) = line.word();
     type Reader = fn(Piece<'_>, Piece<'_>, &mut Regions) -> Result<Verb, Problem>;
     let readers: &[(&str, Reader)] = &[
-        ("recv", |name, rest, _| receive(name, rest)),
+        ("recv", receive),
         ("mr", register),
         ("write", |name, rest, regions| memory(name, rest, regions).map(Verb::WriteMemory)),
         ("memory", |name, rest, regions| memory(name, rest, regions).map(Verb::CheckMemory)),
@@ -84,6 +86,10 @@ pub(super) fn verb(line: Piece<'_>, regions: &mut Regions) -> Result<Verb, Probl
         ("qp", |name, rest, _| {
             let [state] = exactly(name, rest, "`dut qp STATE`")?;
             one_of(state, "state", STATES).map(Verb::CheckState)
+        }),
+        ("attach", |name, rest, _| {
+            let [group] = exactly(name, rest, "`dut attach GID`")?;
+            attach(group)
         }),
         ("modify", |name, rest, _| {
             let [state] = exactly(name, rest, "`dut modify STATE`")?;
@@ -117,20 +123,36 @@ fn exactly<'a, const N: usize>(verb: Piece<'_>, rest: Piece<'a>, form: &str) -> 
     words.try_into().map_err(|_| Problem::at(at, format!("the form of this step is {form}")))
 }
 
-fn receive(name: Piece<'_>, rest: Piece<'_>) -> Result<Verb, Problem> {
-    let form = "`dut recv [COUNT x] BYTES`";
-    let (count, size) = match rest.words()[..] {
-        [size] => (1, size),
-        [count, times, size] if times.text == "x" => {
-            (number(count, "the count of receives", 1..MAX_REQUESTS + 1)?, size)
+fn receive(name: Piece<'_>, rest: Piece<'_>, regions: &mut Regions) -> Result<Verb, Problem> {
+    let words = rest.words();
+    let (count, words) = match words[..] {
+        [count, times, ref buffer @ ..] if times.text == "x" => {
+            (number(count, "the count of receives", 1..MAX_REQUESTS + 1)?, buffer)
+        }
+        ref buffer => (1, buffer),
+    };
+    let size = |word: Piece<'_>| number(word, "the size of a receive buffer", 0..MAX_BUFFER + 1);
+    let buffer = match words {
+        [length] => Local::Nameless(size(*length)? as u32),
+        [region, length] => {
+            let length = size(*length)?;
+            let (name, offset) = place(*region, length, regions)?;
+            Local::Region { name, offset, length: length as u32 }
         }
         _ => {
-            let [size] = exactly(name, rest, form)?;
-            (1, size)
+            let at = if rest.text.is_empty() { name.span() } else { rest.span() };
+            return Err(Problem::at(at, "the form of this step is `dut recv [COUNT x] [NAME[+OFFSET]] BYTES`"));
         }
     };
-    let length = number(size, "the size of a receive buffer", 0..MAX_BUFFER + 1)?;
-    Ok(Verb::Receive { count: count as u32, length: length as u32 })
+    Ok(Verb::Receive { count: count as u32, buffer })
+}
+
+fn attach(group: Piece<'_>) -> Result<Verb, Problem> {
+    let v4 = group.text.parse().map(|v4: Ipv4Addr| v4.to_ipv6_mapped());
+    let gid: Option<Ipv6Addr> = v4.ok().or_else(|| group.text.parse().ok());
+    let gid = gid.ok_or_else(|| group.wrong("this is no address").label("like ff0e::1 or 239.1.1.1"))?;
+    let is_group = gid.to_ipv4_mapped().map_or(gid.is_multicast(), |v4| v4.is_multicast());
+    if is_group { Ok(Verb::Attach(gid)) } else { Err(group.wrong("this address is none of a multicast group")) }
 }
 
 fn register(name: Piece<'_>, rest: Piece<'_>, regions: &mut Regions) -> Result<Verb, Problem> {
@@ -241,11 +263,15 @@ fn completion_head(head: Piece<'_>) -> Result<CompletionPattern, Problem> {
 
 fn completion_field(field: Piece<'_>, pattern: &mut CompletionPattern) -> Result<(), Problem> {
     let Some((key, value)) = field.split_at_char('=') else {
-        return Err(field.wrong("the form is `len=…`, `imm=…` or `status=…`"));
+        return Err(field.wrong("the form is `len=…`, `imm=…`, `status=…` or `from=tester`"));
     };
-    let set = match one_of(key, "field of a completion", &[("len", 0), ("imm", 1), ("status", 2)])? {
+    let set = match one_of(key, "field of a completion", &[("len", 0), ("imm", 1), ("status", 2), ("from", 3)])? {
         0 => pattern.length.replace(number(value, "the length", 0..1 << 32)? as u32).is_some(),
         1 => pattern.immediate.replace(number(value, "the immediate data", 0..1 << 32)? as u32).is_some(),
+        3 => {
+            one_of(value, "sender", &[(TesterMemory::NAME, ())])?;
+            std::mem::replace(&mut pattern.from_tester, true)
+        }
         _ => {
             let again = !pattern.statuses.is_empty();
             pattern.statuses = names(value, "status", STATUSES)?;

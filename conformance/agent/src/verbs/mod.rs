@@ -57,6 +57,10 @@ impl Backend for Verbs {
         qp.query()
     }
 
+    fn multicast(&mut self, qp: &mut QueuePair, group: Ipv6Addr, member: bool) -> Result<(), Failure> {
+        qp.multicast(group, member)
+    }
+
     fn register_memory(&mut self, length: usize, access: &[Access]) -> Result<Memory, Failure> {
         Memory::register(&self.context, length, access)
     }

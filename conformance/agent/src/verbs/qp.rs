@@ -239,6 +239,18 @@ impl QueuePair {
         })
     }
 
+    /// Enters a multicast group, or leaves it.
+    pub(super) fn multicast(&mut self, group: Ipv6Addr, member: bool) -> Result<(), Failure> {
+        let gid = ibv::ibv_gid { raw: group.octets() };
+        // SAFETY: the queue pair is valid until drop and the GID lives over the call; RoCE has no LIDs.
+        unsafe {
+            match member {
+                true => check("ibv_attach_mcast", ibv::ibv_attach_mcast(self.raw, &gid, 0)),
+                false => check("ibv_detach_mcast", ibv::ibv_detach_mcast(self.raw, &gid, 0)),
+            }
+        }
+    }
+
     pub(super) fn post_receive(&mut self, wr_id: u64, mut piece: ibv::ibv_sge) -> Result<(), Failure> {
         // Some devices take a piece of 0 bytes for one of 2 GiB.
         let num_sge = i32::from(piece.length > 0);

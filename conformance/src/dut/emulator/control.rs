@@ -1,21 +1,43 @@
 //! The control protocol, carried out on an endpoint of the model.
 
+use std::collections::BTreeMap;
+use std::net::Ipv6Addr;
+
 use rocespec_codec::{Mtu, Psn, QKey, Qpn, RnrTimer};
 use rocespec_control as wire;
 use rocespec_control::{Command, Device, ErrorCode, Failure, Reply};
 use rocespec_model as model;
-use rocespec_model::{Endpoint, MemoryHandle, QpHandle, VerbError};
+use rocespec_model::{Destination, Endpoint, MemoryHandle, QpHandle, VerbError};
 
 /// Most bytes that one order may read or write.
 const MAX_BYTES: u64 = 1 << 20;
 
+/// What the software around an endpoint keeps for its orders.
+#[derive(Debug, Default)]
+pub(super) struct Software {
+    /// What the endpoint has reported and nobody has asked for yet; the oldest where there are too many.
+    events: Vec<model::AsyncEvent>,
+    /// How UD queue pairs reach their peers, where their requests do not say: each by its handle.
+    paths: BTreeMap<u32, Destination>,
+}
+
+/// Most events that wait to be asked for.
+const MAX_EVENTS: usize = 1024;
+
+impl Software {
+    /// Keeps what the endpoint reports.
+    pub(super) fn note(&mut self, event: model::AsyncEvent) {
+        if self.events.len() < MAX_EVENTS {
+            self.events.push(event);
+        }
+    }
+}
+
 /// Carries out one order.
-///
-/// `events` holds what the endpoint has reported since it was last asked.
 pub(super) fn carry_out(
     endpoint: &mut Endpoint,
     device: &Device,
-    events: &mut Vec<model::AsyncEvent>,
+    software: &mut Software,
     command: &Command,
 ) -> Result<Reply, Failure> {
     match command {
@@ -25,7 +47,7 @@ pub(super) fn carry_out(
         Command::Hello { .. } => Ok(Reply::Device(device.clone())),
         Command::Reset {} => {
             endpoint.reset();
-            events.clear();
+            *software = Software::default();
             done()
         }
         Command::CreateQp { kind, capacity } => {
@@ -36,10 +58,18 @@ pub(super) fn carry_out(
             };
             let capacity = model::Capacity { max_send_wr: capacity.max_send_wr, max_recv_wr: capacity.max_recv_wr };
             let (qp, qpn) = endpoint.create_qp(kind, capacity).map_err(refused)?;
+            if kind == model::QpKind::Ud {
+                software.paths.insert(qp.0, Destination::new(Ipv6Addr::UNSPECIFIED, Qpn::new(0), QKey::new(0)));
+            }
             Ok(Reply::Qp { qp: qp.0, qpn: qpn.get() })
         }
         Command::ModifyQp { qp, attributes } => {
-            endpoint.modify_qp(QpHandle(*qp), &to_model(attributes)?).map_err(refused)?;
+            let mut set = to_model(attributes)?;
+            let path = software.paths.get(qp).copied().map(|path| take_path(path, &mut set));
+            endpoint.modify_qp(QpHandle(*qp), &set).map_err(refused)?;
+            if let Some(path) = path {
+                software.paths.insert(*qp, path);
+            }
             done()
         }
         Command::QueryQp { qp } => {
@@ -48,6 +78,15 @@ pub(super) fn carry_out(
         }
         Command::DestroyQp { qp } => {
             endpoint.destroy_qp(QpHandle(*qp)).map_err(refused)?;
+            software.paths.remove(qp);
+            done()
+        }
+        Command::AttachMulticast { qp, group } => {
+            endpoint.attach_multicast(QpHandle(*qp), *group).map_err(refused)?;
+            done()
+        }
+        Command::DetachMulticast { qp, group } => {
+            endpoint.detach_multicast(QpHandle(*qp), *group).map_err(refused)?;
             done()
         }
         Command::RegisterMemory { length, access } => {
@@ -81,7 +120,7 @@ pub(super) fn carry_out(
             done()
         }
         Command::PostSend { qp, request } => {
-            endpoint.post_send(QpHandle(*qp), &to_request(request)).map_err(refused)?;
+            endpoint.post_send(QpHandle(*qp), &to_request(request, software.paths.get(qp))).map_err(refused)?;
             done()
         }
         Command::Poll { qp, max } => {
@@ -91,7 +130,7 @@ pub(super) fn carry_out(
         Command::Counters {} => {
             Ok(Reply::Counters(endpoint.counters().map(|(name, count)| (name.to_owned(), count)).collect()))
         }
-        Command::Events {} => Ok(Reply::Events(events.drain(..).map(event).collect())),
+        Command::Events {} => Ok(Reply::Events(software.events.drain(..).map(event).collect())),
         Command::Shutdown {} => done(),
     }
 }
@@ -118,7 +157,22 @@ fn event(event: model::AsyncEvent) -> wire::AsyncEvent {
     wire::AsyncEvent { event: event.kind.name().to_owned(), qp: event.qp.map(|qp| qp.0) }
 }
 
-fn to_request(request: &wire::SendRequest) -> model::SendRequest {
+/// Takes the path out of the attributes of a UD queue pair: the endpoint wants it with each request.
+fn take_path(path: Destination, attributes: &mut model::QpAttributes) -> Destination {
+    let a = attributes;
+    Destination {
+        gid: a.remote_gid.take().unwrap_or(path.gid),
+        gid_index: a.gid_index.take().unwrap_or(path.gid_index),
+        traffic_class: a.traffic_class.take().unwrap_or(path.traffic_class),
+        hop_limit: a.hop_limit.take().unwrap_or(path.hop_limit),
+        flow_label: a.flow_label.take().unwrap_or(path.flow_label),
+        service_level: a.service_level.take().unwrap_or(path.service_level),
+        ..path
+    }
+}
+
+/// `path` is that of a UD queue pair.
+fn to_request(request: &wire::SendRequest, path: Option<&Destination>) -> model::SendRequest {
     use model::SendOperation as To;
     use wire::Opcode as From;
     let r = request;
@@ -156,6 +210,12 @@ fn to_request(request: &wire::SendRequest) -> model::SendRequest {
         immediate,
         compare_add: r.compare_add,
         swap: r.swap,
+        destination: path.map(|path| Destination {
+            gid: r.remote_gid.unwrap_or(path.gid),
+            qpn: Qpn::new(r.remote_qpn),
+            qkey: QKey::new(r.remote_qkey),
+            ..*path
+        }),
         ..model::SendRequest::new(r.wr_id, operation)
     }
 }

@@ -187,7 +187,8 @@ impl Side {
     /// Judges a frame that this end sends. Gives whether it is a request that was sent before.
     pub(super) fn judge(&mut self, frame: &[u8], asked: &Mirror) -> Result<bool, Fault> {
         let Some(packet) = roce(frame) else { return Err("a frame was sent that is no RoCE packet".into()) };
-        let mut breaches = oracle::lint(&packet, &Ends { tester_qpn: self.peer.qpn });
+        let ends = Ends { tester_qpn: self.peer.qpn, device_qpn: self.port.qpn };
+        let mut breaches = oracle::lint(&packet, &ends);
         let port = packet.udp.map(|udp| udp.sport).filter(|_| packet.bth.opcode.transport() == self.transport);
         breaches.extend(oracle::source_port(self.source_port, port));
         self.source_port = self.source_port.or(port);

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use rocespec_codec::notation::{Pattern, parse_pattern};
 use rocespec_codec::{Frame, NakCode, Opcode, Psn, Roce, Syndrome, SyndromeClass, decode};
+use rocespec_control::QpKind;
 
 use super::{Arrival, Bench, LINE_BUFFER, Stop, duration};
 use crate::scenario::{Alternative, When};
@@ -99,8 +100,11 @@ impl Bench<'_> {
 
     /// Repeats what was acknowledged last and wants the same numbers back: the device lives and nothing has moved.
     ///
-    /// Where the tester asks for nothing there is nothing to repeat: then it begins with a WRITE of no bytes.
+    /// Where nothing is ever acknowledged the device's software is asked. Where the tester asks for nothing there is nothing to repeat: then it begins with a WRITE of no bytes.
     pub(super) fn probe(&mut self, line: u32) -> Result<(), Stop> {
+        if self.connection.transport != QpKind::Rc {
+            return self.is_alive();
+        }
         let origin = self.connection.origin();
         self.send_text(&self.probe_packet(), line)?;
         if self.has_nothing_to_repeat() {

@@ -1,6 +1,6 @@
 //! Send requests of the device's own software.
 
-use rocespec_control::{Access, Command, SendRequest};
+use rocespec_control::{Access, Command, QpKind, SendRequest};
 
 use super::software::hex;
 use super::{Bench, Stop};
@@ -23,6 +23,8 @@ impl Bench<'_> {
                 (mr, 0)
             }
         };
+        let datagram = self.connection.transport == QpKind::Ud;
+        let (gid, qkey) = self.connection.tester;
         for _ in 0..post.count {
             let request = SendRequest {
                 wr_id: self.connection.posted,
@@ -36,9 +38,9 @@ impl Bench<'_> {
                 immediate: post.immediate,
                 compare_add: post.compare_add,
                 swap: post.swap,
-                remote_gid: None,
-                remote_qpn: 0,
-                remote_qkey: 0,
+                remote_gid: datagram.then_some(gid),
+                remote_qpn: if datagram { self.connection.tester_qpn.get() } else { 0 },
+                remote_qkey: post.qkey.unwrap_or(if datagram { qkey } else { 0 }),
             };
             self.connection.posted += 1;
             self.dut.control(&Command::PostSend { qp: self.connection.qp, request })?;

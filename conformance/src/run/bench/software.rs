@@ -7,7 +7,7 @@ use rocespec_control::{Access, Command, Completion, ErrorCode, QpAttributes, QpS
 use super::{Bench, Stop};
 use crate::dut::DutError;
 use crate::run::connection::unexpected;
-use crate::scenario::{CompletionPattern, MemoryBytes, Step, Verb};
+use crate::scenario::{CompletionPattern, Local, MemoryBytes, Step, Verb};
 
 /// How often the device's software is asked again while something is awaited.
 const ASK_AGAIN: std::time::Duration = std::time::Duration::from_millis(1);
@@ -17,7 +17,7 @@ impl Bench<'_> {
     pub(super) fn software(&mut self, verb: &Verb, step: &Step) -> Result<(), Stop> {
         self.recorder.event(self.dut.now(), step.text.clone(), Some(step.line));
         match verb {
-            Verb::Receive { count, length } => self.post_receives(*count, *length),
+            Verb::Receive { count, buffer } => self.post_receives(*count, buffer, step.line),
             Verb::RegisterMemory { name, length, access } => {
                 self.connection.register(self.dut, Some(name), *length, access)?;
                 Ok(())
@@ -26,22 +26,34 @@ impl Bench<'_> {
             Verb::CheckMemory(place) => self.check_memory(place, step.line),
             Verb::CheckCompletions(patterns) => self.check_completions(patterns, step.line),
             Verb::CheckState(state) => self.check_state(*state, step.line),
+            Verb::Attach(group) => {
+                let qp = self.connection.qp;
+                self.dut.control(&Command::AttachMulticast { qp, group: *group })?;
+                Ok(())
+            }
             Verb::Modify(state) => self.modify(*state, step.line),
             Verb::CheckEvent(name) => self.check_event(name, step.line),
             Verb::Post(post) => self.post_sends(post, step.line),
         }
     }
 
-    fn post_receives(&mut self, count: u32, length: u32) -> Result<(), Stop> {
-        let stride = u64::from(length.max(1));
-        let region = self.connection.register(self.dut, None, stride * u64::from(count), &[Access::LocalWrite])?;
+    fn post_receives(&mut self, count: u32, buffer: &Local, line: u32) -> Result<(), Stop> {
+        let length = buffer.length();
+        let (mr, first, stride) = match buffer {
+            Local::Region { name, offset, .. } => (self.region(name, line)?, *offset, 0),
+            _ => {
+                let stride = u64::from(length.max(1));
+                let size = stride * u64::from(count);
+                (self.connection.register(self.dut, None, size, &[Access::LocalWrite])?.mr, 0, stride)
+            }
+        };
         for index in 0..u64::from(count) {
             let wr_id = self.connection.posted;
             self.connection.posted += 1;
             let qp = self.connection.qp;
-            let offset = index * stride;
-            self.connection.receives.insert(wr_id, (region.mr, offset));
-            self.dut.control(&Command::PostReceive { qp, wr_id, mr: region.mr, offset, length })?;
+            let offset = first + index * stride;
+            self.connection.receives.insert(wr_id, (mr, offset));
+            self.dut.control(&Command::PostReceive { qp, wr_id, mr, offset, length })?;
         }
         Ok(())
     }
@@ -140,12 +152,17 @@ impl Bench<'_> {
             }
             self.wait(ASK_AGAIN)?;
         }
-        let right = |(pattern, completion): (&&CompletionPattern, &Completion)| matches(pattern, completion);
+        let tester = self.connection.tester_qpn.get();
+        let right = |(pattern, completion): (&&CompletionPattern, &Completion)| matches(pattern, completion, tester);
         if seen.len() == wanted.len() && wanted.iter().zip(&seen).all(right) {
             return Ok(());
         }
         let expected = list(wanted.iter().map(|pattern| describe_pattern(pattern)));
-        let found = list(seen.iter().map(describe));
+        let asks_sender = wanted.iter().any(|pattern| pattern.from_tester);
+        let found = list(seen.iter().map(|completion| match completion.src_qpn {
+            other if asks_sender && other != tester => format!("{} from={other:#x}", describe(completion)),
+            _ => describe(completion),
+        }));
         Err(self.found(line, None, expected, found, ""))
     }
 }
@@ -155,7 +172,7 @@ fn in_state(state: Option<QpState>) -> String {
     format!("queue pair in {name}")
 }
 
-fn matches(pattern: &CompletionPattern, completion: &Completion) -> bool {
+fn matches(pattern: &CompletionPattern, completion: &Completion, tester: u32) -> bool {
     let success = completion.status == "success";
     let status = match pattern.statuses.is_empty() {
         true => success,
@@ -166,7 +183,8 @@ fn matches(pattern: &CompletionPattern, completion: &Completion) -> bool {
         && (!success
             || (pattern.opcodes.is_empty() || pattern.opcodes.contains(&completion.opcode))
                 && pattern.length.is_none_or(|length| length == completion.byte_len)
-                && pattern.immediate.is_none_or(|immediate| completion.immediate == Some(immediate)))
+                && pattern.immediate.is_none_or(|immediate| completion.immediate == Some(immediate))
+                && (!pattern.from_tester || completion.src_qpn == tester))
 }
 
 fn describe_pattern(pattern: &CompletionPattern) -> String {
@@ -177,6 +195,9 @@ fn describe_pattern(pattern: &CompletionPattern) -> String {
     }
     if let Some(immediate) = pattern.immediate {
         let _ = write!(text, " imm={immediate:#x}");
+    }
+    if pattern.from_tester {
+        text.push_str(" from=tester");
     }
     text
 }

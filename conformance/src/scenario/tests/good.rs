@@ -37,7 +37,7 @@ fn a_whole_file_reads() {
         "title = 'T'\nabout = '''\nlong\n  prose\n'''\nrules = ['rc.responder.send', 'rc.responder.msn']\nlevel = 'should'\n\
          needs = ['rc', 'atomic']\nvary = { ip = ['v6', 'v4'], start_psn = [0, 0xfffffe, 7] }\n\
          script = '''\n> SEND_ONLY psn=0\n< ACK\n'''\n\
-         [setup]\nstart_psn = 5\nip = 'v6'\nmtu = 256\naccess = ['remote_read']\nmin_rnr_timer = 14\nmax_dest_rd_atomic = 1\ntimeout = 8\nretry_count = 2\nrnr_retry = 3\nmax_rd_atomic = 5\n",
+         [setup]\ntransport = 'uc'\nqkey = 7\nstart_psn = 5\nip = 'v6'\nmtu = 256\naccess = ['remote_read']\nmin_rnr_timer = 14\nmax_dest_rd_atomic = 1\ntimeout = 8\nretry_count = 2\nrnr_retry = 3\nmax_rd_atomic = 5\n",
     );
     assert_eq!((scenario.id.as_str(), scenario.file.as_str(), scenario.title.as_str()), ("a", "a.toml", "T"));
     assert_eq!(scenario.about, "long prose");
@@ -48,6 +48,7 @@ fn a_whole_file_reads() {
     assert_eq!(scenario.setup.access, [Access::RemoteRead]);
     assert_eq!((scenario.setup.min_rnr_timer, scenario.setup.max_dest_rd_atomic), (14, 1));
     let setup = &scenario.setup;
+    assert_eq!((setup.transport, setup.qkey), (rocespec_control::QpKind::Uc, 7));
     assert_eq!((setup.timeout, setup.retry_count, setup.rnr_retry, setup.max_rd_atomic), (8, 2, 3, 5));
     assert_eq!(scenario.vary[0], (Axis::Ip, vec!["v6".to_owned(), "v4".to_owned()]));
     assert_eq!(scenario.vary[1].1, ["0x000000", "0xfffffe", "0x000007"]);
@@ -112,8 +113,12 @@ fn every_kind_of_step_reads() {
 
 #[test]
 fn every_verb_reads() {
-    assert_eq!(verb("dut recv 4 x 4096"), Verb::Receive { count: 4, length: 4096 });
-    assert_eq!(verb("dut recv 0"), Verb::Receive { count: 1, length: 0 });
+    assert_eq!(verb("dut recv 4 x 4096"), Verb::Receive { count: 4, buffer: Local::Nameless(4096) });
+    let place = Local::Region { name: "mr".to_owned(), offset: 64, length: 104 };
+    assert_eq!(verb("dut recv 2 x mr+0x40 104"), Verb::Receive { count: 2, buffer: place });
+    assert_eq!(verb("dut attach ff0e::1"), Verb::Attach("ff0e::1".parse().unwrap()));
+    assert_eq!(verb("dut attach 239.1.1.1"), Verb::Attach("::ffff:239.1.1.1".parse().unwrap()));
+    assert_eq!(verb("dut recv 0"), Verb::Receive { count: 1, buffer: Local::Nameless(0) });
     let access = vec![Access::RemoteRead, Access::RemoteWrite];
     let registered = Verb::RegisterMemory { name: "other_1".to_owned(), length: 64, access };
     assert_eq!(verb("dut mr other_1 64 remote_read remote_write"), registered);
@@ -168,6 +173,7 @@ fn every_request_of_the_devices_own_software_reads() {
         immediate: 0,
         compare_add: 0,
         swap: 0,
+        qkey: None,
     };
     let mr = |offset, length| Local::Region { name: "mr".to_owned(), offset, length };
     assert_eq!(post("dut send 3B"), plain(Opcode::Send, Local::Bytes(vec![0, 1, 2])));
@@ -195,6 +201,8 @@ fn every_request_of_the_devices_own_software_reads() {
     assert_eq!(post("dut atomic_write 8B"), plain(Opcode::AtomicWrite, Local::Bytes((0..8).collect())));
     let flushing = Post { immediate: 3, compare_add: 1, ..plain(Opcode::Flush, Local::Nameless(64)) };
     assert_eq!(post("dut flush 64 global persistent whole"), flushing);
+    let keyed = Post { qkey: Some(0x8000_0001), ..plain(Opcode::Send, Local::Nameless(64)) };
+    assert_eq!(post("dut send 64 qkey=0x80000001"), keyed);
     assert_eq!(verb("dut modify sqd"), Verb::Modify(QpState::Sqd));
     assert_eq!(verb("dut event sq_drained"), Verb::CheckEvent("sq_drained".to_owned()));
 }
