@@ -44,6 +44,23 @@ fn nothing_goes_before_hello() {
 }
 
 #[test]
+fn queue_pairs_enter_and_leave_multicast_groups() {
+    let mut fake = Fake::default();
+    let mut session = greeted(&mut fake);
+    assert!(matches!(ok(&mut session, r#"{"id":2,"cmd":"create_qp","kind":"ud"}"#), Reply::Qp { qp: 1, .. }));
+    ok(&mut session, r#"{"id":3,"cmd":"attach_multicast","qp":1,"group":"ff0e::1"}"#);
+    assert_eq!(
+        error(&mut session, r#"{"id":4,"cmd":"attach_multicast","qp":7,"group":"ff0e::1"}"#),
+        ErrorCode::NoSuchObject
+    );
+    ok(&mut session, r#"{"id":5,"cmd":"detach_multicast","qp":1,"group":"ff0e::1"}"#);
+    assert_eq!(
+        error(&mut session, r#"{"id":6,"cmd":"detach_multicast","qp":1,"group":"ff0e::1"}"#),
+        ErrorCode::Refused
+    );
+}
+
+#[test]
 fn without_the_token_the_door_closes() {
     let mut fake = Fake::default();
     for line in [

@@ -12,6 +12,7 @@ mod send;
 mod sysfs;
 
 use std::collections::BTreeMap;
+use std::net::Ipv6Addr;
 use std::rc::Rc;
 
 use rdma_mummy_sys as ibv;
