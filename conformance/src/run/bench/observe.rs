@@ -160,6 +160,8 @@ impl Bench<'_> {
         let timing = self.dut.profile().timing;
         let limit = within.map_or(timing.response, |within| within + timing.slack);
         if watch.device_sends {
+            watch.owed = watch.guided().map_or(watch.owed, |exchange| exchange.seen.len());
+            self.await_owed(within, watch)?;
             self.let_pass(timing.settle, watch)?;
             watch.close();
             return Ok(());
