@@ -9,8 +9,11 @@ const PLAIN: Policy = Policy::PLAIN;
 
 impl Policy {
     /// Policies by name, the plain one first. The name says in what a policy differs from the plain one.
-    pub const PRESETS: [(&'static str, Policy); 21] = [
+    pub const PRESETS: [(&'static str, Policy); 22] = [
         ("plain", PLAIN),
+        // Both sides.
+        // The migration bit is set, as adapters have it; the plain policy leaves it 0, as Linux' software device does.
+        ("migration-bit-set", Policy { sends_migrated: true, ..PLAIN }),
         // The responder.
         // An ACK for every packet, whether it asks or not.
         ("coalesce-none", Policy { ack: AckWhen::EveryPacket, ..PLAIN }),

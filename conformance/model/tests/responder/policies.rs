@@ -75,3 +75,13 @@ fn presets_have_names_of_their_own() {
     assert_eq!(Policy::named("plain"), Some(Policy::default()));
     assert_eq!(Policy::named("none"), None);
 }
+
+#[test]
+fn every_freedom_is_taken_by_some_preset() {
+    // A field a line.
+    let fields = |policy: &Policy| format!("{policy:#?}").lines().map(str::to_owned).collect::<Vec<_>>();
+    let presets: Vec<_> = Policy::PRESETS.iter().map(|(_, policy)| fields(policy)).collect();
+    for (at, plain) in fields(&Policy::PLAIN).iter().enumerate().filter(|(_, line)| line.contains(':')) {
+        assert!(presets.iter().any(|preset| preset[at] != *plain), "{plain}");
+    }
+}
