@@ -1,9 +1,10 @@
 //! The ledger of rules: what the suite knows of the wire protocol, rule by rule.
 
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use rocespec_reports::outcome::Level;
+use rocespec_reports::outcome::{self, Case, Level};
 use serde::Deserialize;
 
 /// All rules.
@@ -31,6 +32,14 @@ pub struct Rule {
     /// Why it cannot be tested; there when, and only when, the state is [`State::Untestable`].
     #[serde(default)]
     pub why: Option<String>,
+}
+
+impl Rule {
+    /// As a report shows it.
+    pub fn for_report(&self) -> outcome::Rule {
+        let Rule { id, level, statement, source, .. } = self.clone();
+        outcome::Rule { id, level, statement, source }
+    }
 }
 
 /// Who has to keep a rule.
@@ -176,6 +185,13 @@ impl Ledger {
     /// Every rule, sorted by id.
     pub fn rules(&self) -> &[Rule] {
         &self.rules
+    }
+
+    /// The rules that the cases and their findings name, as a report shows them. Sorted by id.
+    pub fn cited_by(&self, cases: &[Case]) -> Vec<outcome::Rule> {
+        let ids: BTreeSet<&str> = cases.iter().flat_map(Case::cited).collect();
+        let rules = ids.into_iter().filter_map(|id| self.get(id));
+        rules.map(Rule::for_report).collect()
     }
 
     /// By id.

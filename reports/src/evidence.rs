@@ -53,6 +53,11 @@ pub(crate) fn reason(case: &Case) -> &str {
     rest.filter(|_| !rule.is_empty()).unwrap_or(&case.reason)
 }
 
+/// Does a finding say what the reason says? It says it in full.
+pub(crate) fn is_told(case: &Case) -> bool {
+    case.findings.first().is_some_and(|found| !found.seen.is_empty() && case.reason.contains(&found.seen))
+}
+
 /// Everything there is to say about a case below its one line.
 pub(crate) fn of(case: &Case, extent: Extent) -> Vec<Line> {
     let mut page = Page { lines: Vec::new(), extent };

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
 
+use crate::html::{self, Dissect};
 use crate::outcome::Run;
 use crate::terminal::{self, Style};
 use crate::{json, junit};
@@ -18,15 +19,16 @@ pub const TEXT: &str = "report.txt";
 /// Columns of `report.txt`.
 const WIDTH: usize = 120;
 
-/// Writes [`JSON`], [`JUNIT`] and [`TEXT`] into `dir`, which is created where it is missing; other files there stay.
-/// The cases' pcapng files are written by whoever holds the frames.
-pub fn write(run: &Run, dir: &Path) -> io::Result<()> {
+/// Writes [`JSON`], [`JUNIT`], [`TEXT`] and the [pages](html::write) into `dir`, which is created where it is missing; other
+/// files there stay. The cases' pcapng files are written by whoever holds the frames.
+pub fn write(run: &Run, dissect: Dissect<'_>, dir: &Path) -> io::Result<()> {
     fs::create_dir_all(dir)?;
     json::write(run, BufWriter::new(File::create(dir.join(JSON))?))?;
     junit::write(run, BufWriter::new(File::create(dir.join(JUNIT))?))?;
     let mut text = BufWriter::new(File::create(dir.join(TEXT))?);
     write_text(run, &mut text)?;
-    text.flush()
+    text.flush()?;
+    html::write(run, dissect, dir)
 }
 
 fn write_text(run: &Run, mut out: impl io::Write) -> io::Result<()> {
@@ -48,7 +50,7 @@ mod tests {
     fn the_folder_holds_the_run_in_every_form() {
         let temp = tempfile::tempdir().unwrap();
         let dir = temp.path().join("deep/down");
-        write(&sample::run(), &dir).unwrap();
+        write(&sample::run(), &|_| Vec::new(), &dir).unwrap();
         let json = json::read(File::open(dir.join(JSON)).unwrap()).unwrap();
         assert_eq!(json, sample::run());
         let text = fs::read_to_string(dir.join(TEXT)).unwrap();
@@ -62,9 +64,9 @@ mod tests {
     fn a_second_report_takes_the_place_of_the_first() {
         let temp = tempfile::tempdir().unwrap();
         let mut run = sample::run();
-        write(&run, temp.path()).unwrap();
+        write(&run, &|_| Vec::new(), temp.path()).unwrap();
         run.cases.truncate(1);
-        write(&run, temp.path()).unwrap();
+        write(&run, &|_| Vec::new(), temp.path()).unwrap();
         assert_eq!(json::read(File::open(temp.path().join(JSON)).unwrap()).unwrap(), run);
     }
 

@@ -8,7 +8,6 @@ use quick_junit::{NonSuccessKind, Property, Report, TestCase, TestCaseStatus, Te
 
 use crate::evidence::{self, Extent};
 use crate::outcome::{Case, Run, Verdict};
-use crate::terminal::area;
 use crate::text::{self, one_line};
 
 /// Writes a run as JUnit XML. It carries no time of day, so the same run gives the same bytes.
@@ -23,7 +22,7 @@ use crate::text::{self, one_line};
 pub fn write(run: &Run, mut out: impl io::Write) -> io::Result<()> {
     let mut suites: BTreeMap<&str, TestSuite> = BTreeMap::new();
     for case in &run.cases {
-        let name = area(case);
+        let name = case.area();
         suites.entry(name).or_insert_with(|| suite(run, name)).add_test_case(test_case(case));
     }
     let mut report = Report::new("rocespec");
@@ -88,7 +87,7 @@ fn description(case: &Case) -> String {
         out.push_str(&line);
         out.push('\n');
     }
-    for line in evidence::of(case, Extent { width: 0, whole: false }) {
+    for line in evidence::of(case, Extent { width: 0, whole: true }) {
         out.push_str(&line.text);
         out.push('\n');
     }
@@ -116,7 +115,7 @@ mod tests {
         let report = Report::deserialize_from_str(&written(&sample::run())).unwrap();
         assert_eq!((report.tests, report.failures, report.errors, report.skipped), (8, 3, 1, 2));
         let suites: Vec<_> = report.test_suites.iter().map(|suite| suite.name.as_str()).collect();
-        assert_eq!(suites, ["cc", "rc", "ud"]);
+        assert_eq!(suites, ["cc/cnp", "rc/requester", "rc/responder", "ud/gsi", "ud/multicast"]);
     }
 
     #[test]

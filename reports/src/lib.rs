@@ -7,12 +7,15 @@
 //! | text | [`terminal`] | people |
 //! | JSON | [`json`] | programs; `docs/report-schema.md` describes it |
 //! | JUnit XML | [`junit`] | CI servers |
-//! | a folder with all three | [`folder`] | whoever gets the evidence |
+//! | HTML | [`html`] | people, with the packets before their eyes |
+//! | a folder with all of them | [`folder`] | whoever gets the evidence |
 //!
 //! Every form is a pure function of the [`outcome::Run`]: the same run gives the same bytes, today and tomorrow.
 
+mod bytes;
 mod evidence;
 pub mod folder;
+pub mod html;
 pub mod json;
 pub mod junit;
 pub mod outcome;

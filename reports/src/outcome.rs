@@ -5,6 +5,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+pub use crate::bytes::Bytes;
+
 /// Version of the JSON report. Grows when a field changes its meaning or goes.
 pub const SCHEMA: u32 = 1;
 
@@ -19,8 +21,24 @@ pub struct Run {
     pub device: Device,
     /// Seed of everything that was chosen at random.
     pub seed: u64,
+    /// The rules that the cases and their findings name, in the order of their ids.
+    #[serde(default)]
+    pub rules: Vec<Rule>,
     /// One for each scenario and variant, in the order of their ids.
     pub cases: Vec<Case>,
+}
+
+/// A rule of the ledger.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Rule {
+    /// `rc.responder.gap-nak`.
+    pub id: String,
+    /// How binding it is.
+    pub level: Level,
+    /// What it asks for.
+    pub statement: String,
+    /// Compliance id or section.
+    pub source: String,
 }
 
 /// The device under test.
@@ -43,6 +61,9 @@ pub struct Case {
     pub variant: BTreeMap<String, String>,
     /// One sentence.
     pub title: String,
+    /// Prose: what it tests and why.
+    #[serde(default)]
+    pub about: String,
     /// How binding it is.
     pub level: Level,
     /// Rules that it is about.
@@ -53,12 +74,18 @@ pub struct Case {
     pub reason: String,
     /// What was found, the first cause first.
     pub findings: Vec<Finding>,
+    /// The scenario file, as named in messages.
+    #[serde(default)]
+    pub file: String,
     /// The script as it stands in its file.
     pub script: String,
     /// Line of the scenario file at which the script begins, 1 = first.
     pub script_line: u32,
     /// Every frame and event of the case in order.
     pub trace: Vec<TraceLine>,
+    /// How the trace differs from the golden one; `None` when it was not compared.
+    #[serde(default)]
+    pub golden: Option<Golden>,
     /// Time that it took on the device's clock, in nanoseconds.
     pub duration_ns: u64,
     /// Its frames, as a path relative to the report folder.
@@ -76,6 +103,21 @@ impl Case {
         let variant: Vec<String> = self.variant.iter().map(|(axis, value)| format!("{axis}={value}")).collect();
         format!("{}[{}]", self.scenario, variant.join(","))
     }
+
+    /// The rules that it is about and those that its findings name; some may come twice.
+    pub fn cited(&self) -> impl Iterator<Item = &str> {
+        self.rules.iter().chain(self.findings.iter().map(|finding| &finding.rule)).map(String::as_str)
+    }
+
+    /// What it belongs to: the folders of the scenario, at most two. `rc/responder`, `icrc`.
+    pub fn area(&self) -> &str {
+        let folders = self.scenario.rfind('/').map_or("", |end| &self.scenario[..end]);
+        let area = match folders.match_indices('/').nth(1) {
+            Some((end, _)) => &folders[..end],
+            None => folders,
+        };
+        if area.is_empty() { "(none)" } else { area }
+    }
 }
 
 /// A line of a trace.
@@ -91,6 +133,9 @@ pub struct TraceLine {
     pub line: Option<u32>,
     /// Number of the frame in the pcapng file, 1 = first; `None` when it is no frame.
     pub frame: Option<u32>,
+    /// The frame itself, from the Ethernet header to the byte before the FCS; `None` when it is no frame.
+    #[serde(default)]
+    pub bytes: Option<Bytes>,
 }
 
 /// Who acts in a trace line.
@@ -123,6 +168,34 @@ pub struct Finding {
     /// What was seen.
     pub seen: String,
     /// Why this is a fault, in one sentence.
+    pub why: String,
+}
+
+/// A trace held against the golden one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Golden {
+    /// The golden trace, as named in messages.
+    pub name: String,
+    /// What differs, in the order of the trace. Empty when nothing does.
+    pub differences: Vec<Difference>,
+}
+
+/// One thing in which a trace differs from the golden one.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Difference {
+    /// Line of the scenario file at which it shows, where there is one.
+    pub line: Option<u32>,
+    /// The frame that differs; `None` when it is missing or no frame.
+    pub frame: Option<u32>,
+    /// What differs: a field of the packet, the whole packet, a completion.
+    pub subject: String,
+    /// What the golden trace has.
+    pub golden: String,
+    /// What was seen.
+    pub seen: String,
+    /// The rule that governs it; `None` when the standard leaves it free.
+    pub rule: Option<String>,
+    /// Why the difference is there, or may be.
     pub why: String,
 }
 
@@ -219,8 +292,33 @@ impl Run {
         if codes().any(|code| code == 1) { 1 } else { codes().max().unwrap_or(0) }
     }
 
+    /// A rule by its id, where the run describes it.
+    pub fn rule(&self, id: &str) -> Option<&Rule> {
+        self.rules.iter().find(|rule| rule.id == id)
+    }
+
     /// How many cases have this verdict.
     pub fn count(&self, verdict: Verdict) -> usize {
         self.cases.iter().filter(|case| case.verdict == verdict).count()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::sample;
+
+    #[test]
+    fn an_area_is_the_folders_of_a_scenario() {
+        let mut case = sample::gap();
+        for (scenario, area) in [
+            ("rc/responder/psn-gap", "rc/responder"),
+            ("icrc/bad", "icrc"),
+            ("a/b/c/d", "a/b"),
+            ("alone", "(none)"),
+            ("", "(none)"),
+        ] {
+            case.scenario = scenario.to_owned();
+            assert_eq!(case.area(), area);
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::outcome::{Actor, Case, Device, Finding, Level, Run, SCHEMA, TraceLine, Verdict};
+use crate::outcome::{Actor, Case, Device, Finding, Level, Rule, Run, SCHEMA, TraceLine, Verdict};
 
 const SCRIPT: &str = "\
 dut  recv 4 x 4096
@@ -18,7 +18,17 @@ pub(crate) fn run() -> Run {
         tool: "rocespec 0.1.0".into(),
         device: Device { dut: "rxe:6.1".into(), profile: "rxe".into(), system: "Linux 6.1.0".into() },
         seed: 7,
+        rules: vec![rule()],
         cases: vec![pass(), inconclusive(), gap(), loose(), xfail(), xpass(), crash(), unsupported()],
+    }
+}
+
+fn rule() -> Rule {
+    Rule {
+        id: "rc.responder.gap-nak".into(),
+        level: Level::Must,
+        statement: "A request behind a gap is answered by one NAK.".into(),
+        source: "C9-1 (sample)".into(),
     }
 }
 
@@ -27,14 +37,17 @@ fn case(scenario: &str, title: &str, rule: &str, verdict: Verdict, reason: &str)
         scenario: scenario.into(),
         variant: BTreeMap::new(),
         title: title.into(),
+        about: String::new(),
         level: Level::Must,
         rules: vec![rule.into()],
         verdict,
         reason: reason.into(),
         findings: Vec::new(),
+        file: format!("{scenario}.toml"),
         script: String::new(),
         script_line: 0,
         trace: Vec::new(),
+        golden: None,
         duration_ns: 1_500_000,
         pcapng: None,
         repeat: format!("rocespec run {scenario} --dut rxe:6.1 --seed 7"),
@@ -42,7 +55,7 @@ fn case(scenario: &str, title: &str, rule: &str, verdict: Verdict, reason: &str)
 }
 
 fn line(time_ns: u64, actor: Actor, line: u32, frame: Option<u32>, text: &str) -> TraceLine {
-    TraceLine { time_ns, actor, text: text.into(), line: Some(line), frame }
+    TraceLine { time_ns, actor, text: text.into(), line: Some(line), frame, bytes: None }
 }
 
 fn pass() -> Case {

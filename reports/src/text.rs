@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 /// Is this a character that could move the cursor, hide text, turn its direction or break an XML file?
-fn is_unsafe(c: char) -> bool {
+pub(crate) fn is_unsafe(c: char) -> bool {
     c.is_control()
         || matches!(c,
             '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fffe}' | '\u{ffff}')

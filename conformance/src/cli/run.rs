@@ -10,7 +10,7 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rocespec_reports::outcome::Run;
 use rocespec_reports::{folder, json, junit, terminal};
 
-use super::{Outcome, device, output, scenarios, stop};
+use super::{Outcome, decode, device, output, scenarios, stop};
 use crate::profile::Profile;
 use crate::run::{self, Done, Options};
 use crate::scenario::Scenario;
@@ -31,7 +31,8 @@ pub(super) struct Args {
     #[arg(long)]
     all: bool,
 
-    /// Write the report to this folder: report.json, junit.xml, report.txt and a pcapng file for each case.
+    /// Write the report to this folder: index.html with a page for each case, report.json, junit.xml, report.txt and a
+    /// pcapng file for each case.
     #[arg(long, value_name = "DIR", default_value = "report")]
     report: PathBuf,
 
@@ -177,7 +178,8 @@ fn file_name(id: &str) -> String {
 }
 
 fn write_reports(args: &Args, run: &Run, junit: Option<Place>, json: Option<Place>) -> anyhow::Result<()> {
-    folder::write(run, &args.report).with_context(|| format!("cannot write to {}", args.report.display()))?;
+    folder::write(run, &decode::dissect, &args.report)
+        .with_context(|| format!("cannot write to {}", args.report.display()))?;
     if let Some((mut file, path)) = junit {
         junit::write(run, &mut file).with_context(|| format!("cannot write {}", path.display()))?;
     }

@@ -16,6 +16,7 @@ use rocespec_control::Command;
 use rocespec_reports::outcome::{Actor, Case, Device, Finding, Level, Run, SCHEMA};
 
 use crate::dut::{Dut, DutError};
+use crate::ledger::Ledger;
 use bench::Pace;
 use execute::Executed;
 use judge::{Ending, judge};
@@ -88,7 +89,8 @@ pub fn run_until(
     let device =
         Device { dut: options.dut.clone(), profile: dut.profile().name.clone(), system: dut.device().system.clone() };
     let tool = concat!("rocespec ", env!("CARGO_PKG_VERSION")).to_owned();
-    Run { schema: SCHEMA, tool, device, seed: options.seed, cases }
+    let rules = Ledger::embedded().cited_by(&cases);
+    Run { schema: SCHEMA, tool, device, seed: options.seed, rules, cases }
 }
 
 /// Plays a case that killed the device once more on a new device, packet by packet, so that the last packet of the trace
@@ -119,14 +121,17 @@ fn conclude(dut: &dyn Dut, planned: &Planned<'_>, options: &Options, mut execute
         scenario: scenario.id.clone(),
         variant: planned.variant.values.clone(),
         title: scenario.title.clone(),
+        about: scenario.about.clone(),
         level: scenario.level,
         rules: scenario.rules.clone(),
         verdict,
         reason,
         findings: executed.findings,
+        file: scenario.file.clone(),
         script: scenario.script.clone(),
         script_line: scenario.script_line,
         trace: executed.trace,
+        golden: None,
         duration_ns: executed.duration_ns,
         pcapng: None,
         repeat: format!("rocespec run '{}'{} --seed {}", planned.id(), options.repeat, options.seed),

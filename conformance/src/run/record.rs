@@ -1,7 +1,7 @@
 //! The recorder: every frame and every event of a case, as trace lines and as a pcapng file.
 
 use rocespec_model::Time;
-use rocespec_reports::outcome::{Actor, TraceLine};
+use rocespec_reports::outcome::{Actor, Bytes, TraceLine};
 
 use crate::capture::pcapng::{Direction, Writer};
 
@@ -35,14 +35,15 @@ impl Recorder {
         };
         self.pcapng.frame(time_ns, direction, frame, Some(&comment)).expect("memory takes every byte");
         self.frames += 1;
-        self.trace.push(TraceLine { time_ns, actor, text, line, frame: Some(self.frames) });
+        let bytes = Some(Bytes(frame.to_vec()));
+        self.trace.push(TraceLine { time_ns, actor, text, line, frame: Some(self.frames), bytes });
         self.frames
     }
 
     /// Takes something that is no frame.
     pub(super) fn event(&mut self, time: Time, text: String, line: Option<u32>) {
         let time_ns = self.since_start(time);
-        self.trace.push(TraceLine { time_ns, actor: Actor::Software, text, line, frame: None });
+        self.trace.push(TraceLine { time_ns, actor: Actor::Software, text, line, frame: None, bytes: None });
     }
 
     /// The trace and the file.

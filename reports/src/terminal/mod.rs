@@ -3,7 +3,6 @@
 mod paint;
 mod summary;
 
-pub(crate) use summary::area;
 pub use summary::{summary, summary_with_report};
 
 use crate::evidence::{self, Extent, Tone, first_rule};
@@ -51,10 +50,7 @@ pub fn case(case: &Case, style: &Style) -> String {
         if !case.title.is_empty() {
             push_indented(&mut line, &paint(style, Paint::Faint, &one_line(&case.title)));
         }
-        // What a finding says, it says in full.
-        let is_told =
-            case.findings.first().is_some_and(|found| !found.seen.is_empty() && case.reason.contains(&found.seen));
-        if short != reason && !is_told {
+        if short != reason && !evidence::is_told(case) {
             for line_of_reason in wrap(evidence::reason(case), style.width.saturating_sub(INDENT).max(20)) {
                 push_indented(&mut line, &line_of_reason);
             }

@@ -49,18 +49,10 @@ fn present(run: &Run) -> impl Iterator<Item = Verdict> + '_ {
     Verdict::ALL.into_iter().filter(|&verdict| run.count(verdict) > 0)
 }
 
-/// First segment of a scenario's id.
-pub(crate) fn area(case: &Case) -> &str {
-    match case.scenario.split('/').find(|segment| !segment.is_empty()) {
-        Some(area) => area,
-        None => "(none)",
-    }
-}
-
 fn areas(out: &mut String, run: &Run, style: &Style) {
     let mut areas: BTreeMap<String, Vec<Verdict>> = BTreeMap::new();
     for case in &run.cases {
-        areas.entry(one_line(area(case))).or_default().push(case.verdict);
+        areas.entry(one_line(case.area())).or_default().push(case.verdict);
     }
     if areas.is_empty() {
         return;
@@ -153,7 +145,7 @@ fn next_steps(out: &mut String, run: &Run, report: Option<&Path>, style: &Style)
         steps.push(("take XPASS cases out of the profile", "the deviation listed there is gone".to_owned()));
     }
     if let Some(report) = report {
-        steps.push(("read the evidence", one_line(&report.join(crate::folder::TEXT).display().to_string())));
+        steps.push(("read the evidence", one_line(&report.join(crate::html::INDEX).display().to_string())));
     }
     if run.cases.is_empty() {
         steps.push(("see what there is to run", paint(style, Paint::Command, "rocespec list")));

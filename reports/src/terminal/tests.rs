@@ -1,7 +1,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::outcome::{Actor, Finding, Level, TraceLine};
+use crate::outcome::{Actor, Bytes, Finding, Level, TraceLine};
 use crate::sample;
 
 const PLAIN: Style = Style { color: false, width: 100, verbose: false };
@@ -61,7 +61,7 @@ fn a_summary_of_nothing_says_so() {
 #[test]
 fn a_summary_names_the_report_that_was_written() {
     let text = summary_with_report(&sample::run(), Some(std::path::Path::new("out")), &PLAIN);
-    assert!(text.contains("out/report.txt"), "{text}");
+    assert!(text.contains("out/index.html"), "{text}");
 }
 
 #[test]
@@ -92,8 +92,9 @@ prop_compose! {
         text in ".{0,60}",
         line in any::<Option<u32>>(),
         frame in prop::option::of(prop_oneof![0..5u32, any::<u32>()]),
+        bytes in prop::option::of(prop::collection::vec(any::<u8>(), 0..99)),
     ) -> TraceLine {
-        TraceLine { time_ns, actor, text, line, frame }
+        TraceLine { time_ns, actor, text, line, frame, bytes: bytes.map(Bytes) }
     }
 }
 
@@ -111,10 +112,10 @@ prop_compose! {
     ) -> Case {
         let [scenario, title, reason, repeat] = texts;
         let level = Level::Must;
-        let pcapng = Some(title.clone());
+        let (pcapng, about, file, golden) = (Some(title.clone()), reason.clone(), title.clone(), None);
         Case {
-            scenario, variant, title, level, rules, verdict, reason, findings, script, script_line, trace, duration_ns,
-            pcapng, repeat,
+            scenario, variant, title, about, level, rules, verdict, reason, findings, file, script, script_line, trace,
+            golden, duration_ns, pcapng, repeat,
         }
     }
 }
@@ -143,5 +144,14 @@ proptest! {
         crate::junit::write(&run, &mut junit).unwrap();
         let junit = String::from_utf8(junit).unwrap();
         prop_assert_eq!(quick_junit::Report::deserialize_from_str(&junit).unwrap().tests, run.cases.len());
+
+        let folder = tempfile::tempdir().unwrap();
+        crate::html::write(&run, &|_| Vec::new(), folder.path()).unwrap();
+        let cases = std::fs::read_dir(folder.path().join("cases")).unwrap().map(|entry| entry.unwrap().path());
+        for page in cases.chain([folder.path().join(crate::html::INDEX)]) {
+            let page = std::fs::read_to_string(page).unwrap();
+            let options = roxmltree::ParsingOptions { allow_dtd: true, ..Default::default() };
+            roxmltree::Document::parse_with_options(&page, options).unwrap();
+        }
     }
 }

@@ -63,7 +63,7 @@ fn values(packet: &Roce<'_>, part: &Part) -> String {
     words.join(" ")
 }
 
-fn meaning(kind: Kind, value: Value<'_>) -> String {
+pub(super) fn meaning(kind: Kind, value: Value<'_>) -> String {
     match (kind, value) {
         (Kind::NakCode, Value::Uint(code)) => {
             NakCode::new(code as u8).name().map_or_else(|| code.to_string(), str::to_owned)

@@ -1,6 +1,7 @@
 //! `rocespec decode`
 
 mod bytes;
+mod dissect;
 mod filter;
 mod input;
 mod json;
@@ -14,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 use super::{Outcome, output};
 use crate::capture::{CapturedFrame, Reader};
+pub(super) use dissect::dissect;
 use filter::Filter;
 use input::Input;
 use sight::{Sight, What};

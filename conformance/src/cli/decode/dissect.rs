@@ -1,0 +1,99 @@
+//! The bytes of a frame with what they are, for a report.
+
+use rocespec_codec::Frame;
+use rocespec_codec::field::{Field, Walk};
+use rocespec_reports::html::Part;
+
+use super::bytes::meaning;
+use super::layout;
+use super::sight::{Sight, What, opcode_name};
+use crate::capture::{CapturedFrame, LINKTYPE_ETHERNET};
+
+/// The parts of a frame. What is not RoCE is one part with all of its fields; what cannot be read has none.
+pub(in crate::cli) fn dissect(frame: &[u8]) -> Vec<Part> {
+    let captured = CapturedFrame {
+        number: 1,
+        time_ns: 0,
+        interface: 0,
+        linktype: LINKTYPE_ETHERNET,
+        original_len: u32::try_from(frame.len()).unwrap_or(u32::MAX),
+        data: frame.to_vec(),
+        comment: None,
+    };
+    let sight = Sight::of(&captured);
+    match (&sight.what, sight.packet()) {
+        (What::Other(Some(other)), _) => vec![whole(other, frame.len())],
+        (_, Some(packet)) => layout::parts(packet).into_iter().map(|part| named(packet, part, &sight.wrong)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+fn named(packet: &rocespec_codec::Roce<'_>, part: layout::Part, wrong: &[String]) -> Part {
+    let field = |name: &&'static str| {
+        let mut text = match *name {
+            "opcode" => opcode_name(packet.bth.opcode),
+            name => {
+                let field = Field::named(name)?;
+                meaning(field.kind, (field.get)(packet)?)
+            }
+        };
+        for wrong in wrong.iter().filter(|wrong| wrong.split(' ').next() == Some(name)) {
+            text.push_str(&format!(" ({wrong})"));
+        }
+        Some(((*name).to_owned(), text))
+    };
+    Part { bytes: part.bytes, layer: part.layer.to_owned(), fields: part.fields.iter().filter_map(field).collect() }
+}
+
+fn whole(frame: &Frame<'_>, length: usize) -> Part {
+    let mut fields = Vec::new();
+    frame.walk(&mut |name, kind, value| fields.push((name.to_owned(), meaning(kind, value))));
+    Part { bytes: 0..length, layer: "frame".to_owned(), fields }
+}
+
+#[cfg(test)]
+mod tests {
+    use rocespec_codec::notation::{Line, Scope, parse};
+    use rocespec_codec::{encode, encoded_len};
+
+    use super::*;
+
+    fn bytes(line: &str) -> Vec<u8> {
+        let mut buffer = [0; 4096];
+        let Ok(Line::Roce(packet)) = parse(line, &Scope::default(), &mut buffer) else { panic!("{line}") };
+        let mut bytes = vec![0; encoded_len(&packet)];
+        encode(&packet, &mut bytes).unwrap();
+        bytes
+    }
+
+    fn value(parts: &[Part], name: &str) -> String {
+        let mut fields = parts.iter().flat_map(|part| &part.fields);
+        fields.find(|(field, _)| field == name).map(|(_, value)| value.clone()).unwrap_or_default()
+    }
+
+    #[test]
+    fn fields_stand_with_their_bytes_and_values() {
+        let parts = dissect(&bytes("SEND_ONLY qp=0x11 psn=5 ack 64B"));
+        let psn = parts.iter().find(|part| part.fields.iter().any(|(name, _)| name == "psn")).unwrap();
+        assert_eq!((psn.layer.as_str(), psn.bytes.clone()), ("BTH", 51..54));
+        assert_eq!(value(&parts, "psn"), "0x000005");
+        assert_eq!(value(&parts, "opcode"), "SEND_ONLY");
+        assert_eq!(value(&parts, "data"), "64 bytes");
+    }
+
+    #[test]
+    fn what_is_wrong_stands_at_its_field() {
+        let parts = dissect(&bytes("SEND_ONLY 64B icrc=bad ip.len=1000"));
+        assert!(value(&parts, "ip.len").contains("should be"), "{parts:?}");
+        let parts = dissect(&bytes("SEND_ONLY 64B icrc=bad"));
+        assert!(value(&parts, "icrc").contains('('), "{parts:?}");
+    }
+
+    #[test]
+    fn what_is_not_roce_has_names_too_and_rubbish_has_none() {
+        let mut pause = vec![0x01, 0x80, 0xc2, 0, 0, 1, 2, 0, 0, 0, 0, 1, 0x88, 0x08, 0, 1, 0, 9];
+        pause.resize(60, 0);
+        assert_eq!(value(&dissect(&pause), "quanta"), "9");
+        assert!(dissect(&[1, 2, 3]).is_empty());
+    }
+}

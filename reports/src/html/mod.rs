@@ -1,0 +1,74 @@
+//! The HTML report: a page for the run and one for each case.
+//!
+//! Every page stands on its own, with style and script inside, so it works from a folder, without a network, and when it
+//! is mailed. Pages are well-formed XML too. All that is shown goes through one escaper.
+
+mod case;
+pub(crate) mod escape;
+mod hex;
+mod index;
+mod ladder;
+mod links;
+mod mark;
+#[cfg(test)]
+mod tests;
+
+use std::fs;
+use std::io;
+use std::ops::Range;
+use std::path::Path;
+
+use crate::outcome::Run;
+
+/// Name of the first page.
+pub const INDEX: &str = "index.html";
+/// Name of the page of the defects.
+pub const DEFECTS: &str = "defects.html";
+
+/// Some bytes of a frame that hold one field, or several that share them.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Part {
+    /// Where they lie in the frame.
+    pub bytes: Range<usize>,
+    /// Name of the layer: `BTH`.
+    pub layer: String,
+    /// Names and values of the fields.
+    pub fields: Vec<(String, String)>,
+}
+
+/// Tells the parts of a frame, in their order, without gaps. What it leaves out at the end is shown as not decoded.
+pub type Dissect<'d> = &'d dyn Fn(&[u8]) -> Vec<Part>;
+
+/// Writes the pages of a run into `dir`, which is created where it is missing. Case pages of an earlier report go; other
+/// files stay. The links to frames lead to where [`Case::pcapng`](crate::outcome::Case::pcapng) says.
+pub fn write(run: &Run, dissect: Dissect<'_>, dir: &Path) -> io::Result<()> {
+    let cases = dir.join(links::CASES);
+    fs::create_dir_all(&cases)?;
+    for entry in fs::read_dir(&cases)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|extension| extension == "html") {
+            fs::remove_file(path)?;
+        }
+    }
+    let pages = links::pages(run);
+    let has_defects = dir.join(DEFECTS).exists();
+    fs::write(dir.join(INDEX), index::page(run, &pages, has_defects).map_err(io::Error::other)?)?;
+    for (index, page) in pages.iter().enumerate() {
+        fs::write(cases.join(page), case::page(run, index, &pages, dissect).map_err(io::Error::other)?)?;
+    }
+    Ok(())
+}
+
+/// What every page has around it.
+struct Chrome<'r> {
+    tool: &'r str,
+    style: &'static str,
+    script: &'static str,
+}
+
+impl<'r> Chrome<'r> {
+    fn new(run: &'r Run) -> Self {
+        let (style, script) = (include_str!("../../templates/style.css"), include_str!("../../templates/script.js"));
+        Chrome { tool: &run.tool, style, script }
+    }
+}
