@@ -50,7 +50,7 @@ mod tests {
     fn the_folder_holds_the_run_in_every_form() {
         let temp = tempfile::tempdir().unwrap();
         let dir = temp.path().join("deep/down");
-        write(&sample::run(), &|_| Vec::new(), &dir).unwrap();
+        write(&sample::run(), &|_| crate::html::Dissection::default(), &dir).unwrap();
         let json = json::read(File::open(dir.join(JSON)).unwrap()).unwrap();
         assert_eq!(json, sample::run());
         let text = fs::read_to_string(dir.join(TEXT)).unwrap();
@@ -64,9 +64,9 @@ mod tests {
     fn a_second_report_takes_the_place_of_the_first() {
         let temp = tempfile::tempdir().unwrap();
         let mut run = sample::run();
-        write(&run, &|_| Vec::new(), temp.path()).unwrap();
+        write(&run, &|_| crate::html::Dissection::default(), temp.path()).unwrap();
         run.cases.truncate(1);
-        write(&run, &|_| Vec::new(), temp.path()).unwrap();
+        write(&run, &|_| crate::html::Dissection::default(), temp.path()).unwrap();
         assert_eq!(json::read(File::open(temp.path().join(JSON)).unwrap()).unwrap(), run);
     }
 

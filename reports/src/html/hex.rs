@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::ops::Range;
 
-use super::{Dissect, Part};
+use super::{Dissect, Dissection, Part};
 
 /// Bytes in a row.
 const ROW: usize = 16;
@@ -16,6 +16,7 @@ pub(crate) struct Hex {
     pub(crate) rows: Vec<Row>,
     pub(crate) layers: Vec<Layer>,
     pub(crate) length: usize,
+    pub(crate) wrong: Vec<String>,
 }
 
 /// Some bytes side by side.
@@ -56,8 +57,9 @@ pub(crate) struct Place {
 impl Hex {
     /// Lays a frame out. Bytes that `dissect` knows nothing of are one part.
     pub(crate) fn of(bytes: &[u8], dissect: Dissect<'_>) -> Hex {
-        let parts = whole(dissect(bytes), bytes.len());
-        Hex { rows: rows(bytes, &parts), layers: layers(&parts), length: bytes.len() }
+        let Dissection { parts, wrong } = dissect(bytes);
+        let parts = whole(parts, bytes.len());
+        Hex { rows: rows(bytes, &parts), layers: layers(&parts), length: bytes.len(), wrong }
     }
 }
 
@@ -141,6 +143,10 @@ mod tests {
         Part { bytes, layer: layer.into(), fields: vec![("f".into(), "1".into())] }
     }
 
+    fn of(bytes: &[u8], parts: Vec<Part>) -> Hex {
+        Hex::of(bytes, &|_| Dissection { parts: parts.clone(), wrong: Vec::new() })
+    }
+
     fn text(hex: &Hex) -> String {
         let runs = hex.rows.iter().flat_map(|row| &row.runs);
         runs.map(|run| run.digits.as_str()).collect::<Vec<_>>().join(" ")
@@ -149,7 +155,7 @@ mod tests {
     #[test]
     fn every_byte_stands_in_the_part_that_it_belongs_to() {
         let bytes: Vec<u8> = (0..40).collect();
-        let hex = Hex::of(&bytes, &|_| vec![part(0..6, "A"), part(6..14, "A"), part(14..20, "B")]);
+        let hex = of(&bytes, vec![part(0..6, "A"), part(6..14, "A"), part(14..20, "B")]);
         assert_eq!(text(&hex), digits(&bytes));
         assert_eq!(hex.rows[0].runs.iter().map(|run| run.part).collect::<Vec<_>>(), [0, 1, 2]);
         assert_eq!(hex.rows[1].runs.iter().map(|run| run.part).collect::<Vec<_>>(), [2, 3]);
@@ -161,7 +167,7 @@ mod tests {
     #[test]
     fn of_a_long_part_the_beginning_is_shown_and_the_rest_is_counted() {
         let bytes = vec![7; 1000];
-        let hex = Hex::of(&bytes, &|_| vec![part(0..900, "payload"), part(900..1000, "ICRC")]);
+        let hex = of(&bytes, vec![part(0..900, "payload"), part(900..1000, "ICRC")]);
         assert_eq!(hex.rows.iter().map(|row| row.left_out).sum::<usize>(), 836 + 36);
         assert_eq!(hex.rows[4].at, 900);
         assert_eq!(text(&hex).split(' ').count(), 128);
@@ -170,9 +176,9 @@ mod tests {
     #[test]
     fn a_dissection_that_is_wrong_harms_nobody() {
         for wrong in [vec![part(3..9, "A")], vec![part(0..9, "A")], vec![part(0..2, "A"), part(1..3, "B")]] {
-            let hex = Hex::of(&[1, 2, 3, 4], &|_| wrong.clone());
+            let hex = of(&[1, 2, 3, 4], wrong);
             assert_eq!(text(&hex), "01 02 03 04");
         }
-        assert!(Hex::of(&[], &|_| Vec::new()).rows.is_empty());
+        assert!(of(&[], Vec::new()).rows.is_empty());
     }
 }

@@ -36,8 +36,17 @@ pub struct Part {
     pub fields: Vec<(String, String)>,
 }
 
-/// Tells the parts of a frame, in their order, without gaps. What it leaves out at the end is shown as not decoded.
-pub type Dissect<'d> = &'d dyn Fn(&[u8]) -> Vec<Part>;
+/// What is known of a frame.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Dissection {
+    /// Its parts in their order, without gaps. What is left out at the end is shown as not decoded.
+    pub parts: Vec<Part>,
+    /// What is wrong with it, in words.
+    pub wrong: Vec<String>,
+}
+
+/// Tells what is known of a frame.
+pub type Dissect<'d> = &'d dyn Fn(&[u8]) -> Dissection;
 
 /// Writes the pages of a run into `dir`, which is created where it is missing. Case pages of an earlier report go; other
 /// files stay. The links to frames lead to where [`Case::pcapng`](crate::outcome::Case::pcapng) says.

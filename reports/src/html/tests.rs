@@ -8,13 +8,13 @@ use crate::outcome::{Bytes, Difference, Golden};
 use crate::sample;
 
 /// A part for each four bytes.
-fn dissect(bytes: &[u8]) -> Vec<Part> {
+fn dissect(bytes: &[u8]) -> Dissection {
     let part = |at: usize| Part {
         bytes: at..(at + 4).min(bytes.len()),
         layer: if at < 12 { "BTH" } else { "payload" }.to_owned(),
         fields: vec![("<field>".to_owned(), "a & b".to_owned())],
     };
-    (0..bytes.len()).step_by(4).map(part).collect()
+    Dissection { parts: (0..bytes.len()).step_by(4).map(part).collect(), wrong: vec!["<ICRC> is bad".to_owned()] }
 }
 
 /// The sample, with bytes behind its frames and a golden trace.
@@ -56,7 +56,7 @@ fn tree<'p>(path: &Path, page: &'p str) -> Document<'p> {
 }
 
 fn text(node: Node<'_, '_>) -> String {
-    node.descendants().filter(|node| node.is_text()).filter_map(|node| node.text()).collect()
+    node.descendants().filter(Node::is_text).filter_map(|node| node.text()).collect()
 }
 
 fn decoded(address: &str) -> String {
@@ -215,7 +215,7 @@ fn nothing_from_outside_can_become_markup() {
 fn a_page_loads_nothing() {
     for (path, page) in pages(&run()) {
         let tree = tree(&path, &page);
-        for node in tree.descendants().filter(|node| node.is_element()) {
+        for node in tree.descendants().filter(Node::is_element) {
             assert!(node.attribute("src").is_none() && node.tag_name().name() != "link", "{}", path.display());
         }
         assert!(page.contains("default-src 'none'"));

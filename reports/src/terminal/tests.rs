@@ -146,7 +146,7 @@ proptest! {
         prop_assert_eq!(quick_junit::Report::deserialize_from_str(&junit).unwrap().tests, run.cases.len());
 
         let folder = tempfile::tempdir().unwrap();
-        crate::html::write(&run, &|_| Vec::new(), folder.path()).unwrap();
+        crate::html::write(&run, &|_| crate::html::Dissection::default(), folder.path()).unwrap();
         let cases = std::fs::read_dir(folder.path().join("cases")).unwrap().map(|entry| entry.unwrap().path());
         for page in cases.chain([folder.path().join(crate::html::INDEX)]) {
             let page = std::fs::read_to_string(page).unwrap();
