@@ -1,21 +1,29 @@
 //! Bytes that are written as hexadecimal digits.
 
-use std::fmt::Write as _;
+use std::fmt::{self, Debug, Display};
 
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// Bytes; in JSON a string of hexadecimal digits, two for each.
-#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
 pub struct Bytes(pub Vec<u8>);
+
+impl Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|byte| write!(f, "{byte:02x}"))
+    }
+}
+
+impl Debug for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Bytes({self})")
+    }
+}
 
 impl Serialize for Bytes {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let mut text = String::with_capacity(self.0.len() * 2);
-        for byte in &self.0 {
-            let _ = write!(text, "{byte:02x}");
-        }
-        serializer.serialize_str(&text)
+        serializer.collect_str(self)
     }
 }
 
