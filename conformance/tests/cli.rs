@@ -20,8 +20,8 @@ fn a_run_writes_a_report_and_exits_with_0() {
     let place = folder();
     let output = rocespec(place.path(), &["run", "rc/responder/psn-gap"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(text(&output.stdout).contains("PASS"), "{}", text(&output.stdout));
-    for file in ["report.json", "junit.xml", "report.txt", "frames"] {
+    assert!(text(&output.stdout).contains(" pass"), "{}", text(&output.stdout));
+    for file in ["index.html", "cases", "report.json", "junit.xml", "report.txt", "frames"] {
         assert!(place.path().join("report").join(file).exists(), "{file}");
     }
     let frames = std::fs::read_dir(place.path().join("report/frames")).unwrap().count();
@@ -65,6 +65,7 @@ fn what_cannot_be_run_exits_with_2_and_says_what_to_do() {
         (&["decode", "absent.pcap"], "absent.pcap"),
         (&["decode", "broken.toml"], "broken.toml"),
         (&["rules", "no.such.rule"], "no rule matches"),
+        (&["report", "absent", "--html", "out"], "absent"),
     ] {
         let output = rocespec(place.path(), words);
         let shown = text(&output.stderr);
@@ -284,4 +285,26 @@ fn a_deviation_of_a_scenario_that_is_not_there_is_told() {
     let output = rocespec(place.path(), &["run", "rc/responder/send", "--profile", "mine.toml"]);
     assert_eq!(output.status.code(), Some(0));
     assert!(text(&output.stderr).contains("rc/responder/sendd"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn several_reports_become_one() {
+    let place = folder();
+    for (dut, report) in [("emulator", "good"), ("emulator:ignores-psn-gap", "bad")] {
+        rocespec(place.path(), &["run", "psn-gap", "--dut", dut, "--report", report]);
+    }
+    let output = rocespec(place.path(), &["report", "good", "bad", "--html", "both"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let both = place.path().join("both");
+    let page = std::fs::read_to_string(both.join("index.html")).unwrap();
+    assert!(page.contains("emulator:ignores-psn-gap") && page.contains("differs"));
+    let count = |folder: &str| std::fs::read_dir(both.join(folder)).unwrap().count();
+    assert_eq!(count("emulator/frames"), count("emulator_ignores-psn-gap/frames"));
+    // A report written onto itself is still whole.
+    let frames = place.path().join("good/frames");
+    let size =
+        || std::fs::read_dir(&frames).unwrap().map(|entry| entry.unwrap().metadata().unwrap().len()).sum::<u64>();
+    let before = size();
+    assert_eq!(rocespec(place.path(), &["report", "good", "--html", "good"]).status.code(), Some(0));
+    assert!(before > 0 && size() == before);
 }

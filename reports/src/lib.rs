@@ -1,6 +1,6 @@
 //! What a run of rocespec found, as plain data, and the forms in which people and programs read it.
 //!
-//! [`outcome`] holds the data; nothing in this crate ever sees a device.
+//! [`outcome`] holds the data of a run, [`defects`] what the suite notices of deliberate defects; nothing in this crate ever sees a device.
 //!
 //! | form | module | read by |
 //! |---|---|---|
@@ -13,6 +13,7 @@
 //! Every form is a pure function of the [`outcome::Run`]: the same run gives the same bytes, today and tomorrow.
 
 mod bytes;
+pub mod defects;
 mod evidence;
 pub mod folder;
 pub mod html;

@@ -5,22 +5,24 @@
   // The table of cases follows the address: #area=rc/responder&verdict=FAIL&rule=...&text=...
   var form = document.getElementById("filter");
   if (form) {
-    var rows = all("tr[data-verdict]");
-    var names = ["area", "verdict", "rule", "text"];
+    var rows = all("tr.case");
+    var fields = Array.from(form.elements).filter(function (field) { return field.name; });
+    var value = function (field) { return field.type === "checkbox" && !field.checked ? "" : field.value.trim(); };
+    var fits = function (row, field) {
+      var wanted = value(field);
+      if (!wanted) { return true; }
+      if (field.name === "text") {
+        return (row.textContent + " " + (row.dataset.rule || "")).toLowerCase().includes(wanted.toLowerCase());
+      }
+      return (row.dataset[field.name] || "").split(" ").includes(wanted);
+    };
     var apply = function () {
-      var wanted = {};
-      names.forEach(function (name) { wanted[name] = form.elements[name].value; });
-      var text = wanted.text.trim().toLowerCase();
       var shown = rows.filter(function (row) {
-        var data = row.dataset;
-        var fits = (!wanted.area || data.area === wanted.area) && (!wanted.verdict || data.verdict === wanted.verdict)
-          && (!wanted.rule || data.rules.split(" ").includes(wanted.rule))
-          && (!text || (row.textContent + data.rules).toLowerCase().includes(text));
-        row.hidden = !fits;
-        return fits;
+        row.hidden = !fields.every(function (field) { return fits(row, field); });
+        return !row.hidden;
       }).length;
       all(".cases tbody").forEach(function (group) {
-        group.hidden = !all("tr[data-verdict]", group).some(function (row) { return !row.hidden; });
+        group.hidden = !all("tr.case", group).some(function (row) { return !row.hidden; });
       });
       form.querySelector("[role=status]").textContent = shown + " of " + rows.length + " shown";
     };
@@ -28,13 +30,16 @@
       var hash = location.hash.slice(1);
       if (!hash.includes("=")) { return; }
       var wanted = new URLSearchParams(hash);
-      names.forEach(function (name) { form.elements[name].value = wanted.get(name) || ""; });
+      fields.forEach(function (field) {
+        var text = wanted.get(field.name) || "";
+        if (field.type === "checkbox") { field.checked = text === field.value; } else { field.value = text; }
+      });
       apply();
       if (jump) { document.getElementById("cases").scrollIntoView(); }
     };
     var write = function () {
       var wanted = new URLSearchParams();
-      names.forEach(function (name) { if (form.elements[name].value) { wanted.set(name, form.elements[name].value); } });
+      fields.forEach(function (field) { if (value(field)) { wanted.set(field.name, value(field)); } });
       history.replaceState(null, "", "#" + (wanted.toString() || "cases"));
       apply();
     };

@@ -1,12 +1,17 @@
 //! `rocespec defects`
 
 use std::io::Write;
+use std::path::PathBuf;
 
+use anyhow::Context as _;
 use rocespec_model::{Defect, Policy};
+use rocespec_reports::defects::{Behaviour, Defects, Notice};
+use rocespec_reports::html;
 use serde::Serialize;
 
 use super::device::built_in;
 use super::{Outcome, output, scenarios};
+use crate::ledger::{Ledger, Rule};
 use crate::run::mutation::{self, Noticed};
 
 #[derive(Debug, clap::Args)]
@@ -22,6 +27,10 @@ pub(super) struct Args {
     /// Seed of what the tester chooses at random.
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
+
+    /// With --run, also write defects.html to this folder: rule, defect, and the scenarios that caught it.
+    #[arg(long, value_name = "DIR", requires = "run")]
+    report: Option<PathBuf>,
 
     /// Form of the output.
     #[arg(long, value_enum, default_value = "text")]
@@ -60,6 +69,13 @@ fn list(args: &Args) -> Outcome {
 fn notice(args: &Args) -> Outcome {
     let catalogue = args.source.load()?;
     let rows = mutation::notice(&catalogue, &built_in("emulator")?, args.seed);
+    if let Some(folder) = &args.report {
+        let defects = Defects {
+            tool: concat!("rocespec ", env!("CARGO_PKG_VERSION")).to_owned(),
+            behaviours: rows.iter().map(for_report).collect(),
+        };
+        html::write_defects(&defects, folder).with_context(|| format!("cannot write to {}", folder.display()))?;
+    }
     let wrong = rows.iter().filter(|row| !row.is_right()).count();
     if args.format == output::Format::Json {
         output::json(&rows)?;
@@ -80,6 +96,25 @@ fn notice(args: &Args) -> Outcome {
     let quiet = rows.iter().filter(|row| row.rule.is_none() && row.is_right()).count();
     writeln!(out, "{quiet} of {policies} policies raise no alarm.")?;
     Ok(u8::from(wrong > 0))
+}
+
+/// As the report shows it.
+fn for_report(row: &Noticed) -> Behaviour {
+    let defect = Defect::ALL.iter().find(|defect| row.rule.is_some() && defect.name() == row.behaviour);
+    Behaviour {
+        name: row.behaviour.to_owned(),
+        summary: defect.map_or("A policy that the standard allows.", |defect| defect.summary()).to_owned(),
+        rule: row.rule.and_then(|rule| Ledger::embedded().get(rule)).map(Rule::for_report),
+        notice: match row.rule {
+            Some(_) if !row.by.is_empty() => Notice::Caught,
+            Some(_) if row.is_open() => Notice::Open,
+            Some(_) => Notice::Missed,
+            None if row.is_right() => Notice::Quiet,
+            None => Notice::Alarm,
+        },
+        by: row.by.clone(),
+        elsewhere: row.elsewhere.clone(),
+    }
 }
 
 fn describe(row: &Noticed) -> String {

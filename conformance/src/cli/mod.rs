@@ -7,6 +7,7 @@ mod defects;
 mod device;
 mod list;
 mod output;
+mod report;
 mod rules;
 mod run;
 mod scenarios;
@@ -32,6 +33,8 @@ something is missing, the device does not answer, a file cannot be read).";
 enum Command {
     /// Run scenarios against a device and judge it.
     Run(run::Args),
+    /// Write the HTML report of one run again, or of several runs side by side.
+    Report(report::Args),
     /// Compare a device with the reference model, packet by packet, and explain the differences.
     Compare(compare::Args),
     /// List the scenarios.
@@ -53,6 +56,7 @@ type Outcome = anyhow::Result<u8>;
 pub fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Run(args) => run::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::List(args) => list::run(&args),
         Command::Rules(args) => rules::run(&args),

@@ -52,7 +52,7 @@ pub(super) struct Args {
     #[arg(long, value_name = "NUMBER", default_value_t = 1)]
     seed: u64,
 
-    /// Show the packets of every case, not only of those that failed.
+    /// Show every case with its packets, not only those that need a look.
     #[arg(short, long)]
     verbose: bool,
 }
@@ -71,24 +71,32 @@ pub(super) fn run(args: &Args) -> Outcome {
         Options { seed: args.seed, dut: args.device.dut.clone(), repeat: args.device.repeat() + &args.source.repeat() };
 
     let style = output::style(args.verbose);
+    let mut flow = terminal::Flow::new(style);
     let bar = progress(planned.len());
+    let mut bad = 0usize;
     let mut failure = None;
     let mut done = |done: &mut Done| {
         if let Err(error) = write_frames(&args.report, done) {
             failure.get_or_insert(error);
         }
-        let line = terminal::case(&done.case, &style);
-        bar.suspend(|| {
-            let mut out = std::io::stdout().lock();
-            if let Err(error) = print(&mut out, &line) {
-                failure.get_or_insert(error);
-            }
-        });
+        let told = flow.case(&done.case);
+        if !told.is_empty() {
+            bar.suspend(|| {
+                if let Err(error) = print(&mut std::io::stdout().lock(), &told) {
+                    failure.get_or_insert(error);
+                }
+            });
+        }
+        if done.case.verdict.exit_code(args.strict) != 0 {
+            bad += 1;
+            bar.set_message(format!(", {bad} to look at"));
+        }
         bar.inc(1);
     };
     let result = run::run_until(&mut *dut, &planned, &options, &stop::asked, &mut done);
     bar.finish_and_clear();
     drop(dut);
+    print(&mut std::io::stdout().lock(), &flow.finish())?;
     write_reports(args, &result, junit, json)?;
     if let Some(error) = failure {
         return Err(error);
@@ -123,7 +131,7 @@ pub(super) fn progress(cases: usize) -> ProgressBar {
         true => ProgressDrawTarget::stderr(),
         false => ProgressDrawTarget::hidden(),
     };
-    let template = "{bar:30} {pos}/{len} cases, {elapsed} gone, about {eta} left";
+    let template = "{bar:30} {pos}/{len} cases{msg}, {elapsed} gone, about {eta} left";
     let style = ProgressStyle::with_template(template).expect("a template that is right");
     ProgressBar::with_draw_target(Some(cases as u64), target).with_style(style)
 }

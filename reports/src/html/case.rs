@@ -83,7 +83,7 @@ pub(super) fn page(run: &Run, index: usize, pages: &[String], dissect: Dissect<'
     let is_sibling = |at: &usize| *at != index && run.cases[*at].scenario == case.scenario;
     let findings: Vec<Found<'_>> = case.findings.iter().map(|finding| found(run, case, finding)).collect();
     let page = Page {
-        chrome: Chrome::new(run),
+        chrome: Chrome::new(&run.tool),
         run,
         case,
         id: case.id(),

@@ -82,7 +82,7 @@ pub(super) fn page(run: &Run, pages: &[String], has_defects: bool) -> askama::Re
     };
     let area = |(name, rows): (_, Vec<_>)| Area { name, counts: count(&rows), rows };
     let page = Page {
-        chrome: Chrome::new(run),
+        chrome: Chrome::new(&run.tool),
         run,
         judgement: judgement(run),
         is_well: run.exit_code(false) == 0 && !run.cases.is_empty(),

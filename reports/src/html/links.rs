@@ -13,21 +13,23 @@ const LONGEST: usize = 200;
 
 /// The page of each case, by its place in the run: names without a folder, no two the same.
 pub(super) fn pages(run: &Run) -> Vec<String> {
+    unique(run.cases.iter().map(|case| file_name(&case.id())), ".html")
+}
+
+/// The names with an ending, and with a number where one has come before.
+pub(super) fn unique(names: impl Iterator<Item = String>, ending: &str) -> Vec<String> {
     let mut taken = BTreeSet::new();
-    run.cases
-        .iter()
-        .map(|case| {
-            let name = file_name(&case.id());
-            let numbered = (2..).map(|n| format!("{name}~{n}.html"));
-            let mut names = std::iter::once(format!("{name}.html")).chain(numbered);
-            // Some file systems do not tell capital letters from small ones.
-            names.find(|name| taken.insert(name.to_lowercase())).unwrap_or_default()
-        })
-        .collect()
+    let name = |name: String| {
+        let numbered = (2..).map(|n| format!("{name}~{n}{ending}"));
+        let mut names = std::iter::once(format!("{name}{ending}")).chain(numbered);
+        // Some file systems do not tell capital letters from small ones.
+        names.find(|name| taken.insert(name.to_lowercase())).unwrap_or_default()
+    };
+    names.map(name).collect()
 }
 
 /// An id as a file name without an ending: `rc.responder.psn-gap[ip=v6]`.
-fn file_name(id: &str) -> String {
+pub(super) fn file_name(id: &str) -> String {
     let letter = |c: char| match c {
         '/' => '.',
         c if c.is_ascii_alphanumeric() || "._-=,+[]".contains(c) => c,

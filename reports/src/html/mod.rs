@@ -4,12 +4,14 @@
 //! is mailed. Pages are well-formed XML too. All that is shown goes through one escaper.
 
 mod case;
+mod defects;
 pub(crate) mod escape;
 mod hex;
 mod index;
 mod ladder;
 mod links;
 mod mark;
+mod matrix;
 #[cfg(test)]
 mod tests;
 
@@ -18,6 +20,7 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
+use crate::defects::Defects;
 use crate::outcome::Run;
 
 /// Name of the first page.
@@ -68,6 +71,29 @@ pub fn write(run: &Run, dissect: Dissect<'_>, dir: &Path) -> io::Result<()> {
     Ok(())
 }
 
+/// Writes the page that shows several runs side by side into `dir`. Each comes with the folder inside `dir` that holds its
+/// own pages.
+pub fn write_matrix(runs: &[(String, Run)], dir: &Path) -> io::Result<()> {
+    fs::create_dir_all(dir)?;
+    fs::write(dir.join(INDEX), matrix::page(runs).map_err(io::Error::other)?)
+}
+
+/// A folder for the pages of each run: its device's name, made fit for a file system. No two are the same.
+pub fn folders(runs: &[Run]) -> Vec<String> {
+    links::unique(runs.iter().map(|run| links::file_name(&run.device.dut)), "")
+}
+
+/// Does this path of a case's frames stay below the report folder?
+pub fn is_inside(path: &str) -> bool {
+    links::address(path).is_some()
+}
+
+/// Writes the page of the defects into `dir`.
+pub fn write_defects(defects: &Defects, dir: &Path) -> io::Result<()> {
+    fs::create_dir_all(dir)?;
+    fs::write(dir.join(DEFECTS), defects::page(defects).map_err(io::Error::other)?)
+}
+
 /// What every page has around it.
 struct Chrome<'r> {
     tool: &'r str,
@@ -76,8 +102,8 @@ struct Chrome<'r> {
 }
 
 impl<'r> Chrome<'r> {
-    fn new(run: &'r Run) -> Self {
+    fn new(tool: &'r str) -> Self {
         let (style, script) = (include_str!("../../templates/style.css"), include_str!("../../templates/script.js"));
-        Chrome { tool: &run.tool, style, script }
+        Chrome { tool, style, script }
     }
 }

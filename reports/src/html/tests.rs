@@ -4,7 +4,8 @@ use std::path::{Path, PathBuf};
 use roxmltree::{Document, Node};
 
 use super::*;
-use crate::outcome::{Bytes, Difference, Golden};
+use crate::defects::{Behaviour, Notice};
+use crate::outcome::{Bytes, Difference, Golden, Verdict};
 use crate::sample;
 
 /// A part for each four bytes.
@@ -251,4 +252,65 @@ fn pages_of_an_earlier_report_go_and_other_files_stay() {
     write(&run, &dissect, temp.path()).unwrap();
     assert_eq!(fs::read_dir(temp.path().join(links::CASES)).unwrap().count(), 2);
     assert_eq!(fs::read_to_string(&note).unwrap(), "mine");
+}
+
+#[test]
+fn several_runs_stand_side_by_side() {
+    let mut other = run();
+    other.device.dut = "RXE:6.1".into();
+    other.cases.remove(0);
+    other.cases[0].verdict = Verdict::Pass;
+    let runs = [run(), other];
+    let folders = folders(&runs);
+    assert_eq!(folders, ["rxe_6.1", "RXE_6.1~2"]);
+    let temp = tempfile::tempdir().unwrap();
+    let placed: Vec<(String, Run)> = folders.into_iter().zip(runs).collect();
+    for (folder, run) in &placed {
+        write(run, &dissect, &temp.path().join(folder)).unwrap();
+    }
+    write_matrix(&placed, temp.path()).unwrap();
+    let page = fs::read_to_string(temp.path().join(INDEX)).unwrap();
+    let tree = tree(Path::new(INDEX), &page);
+    let rows = tree.descendants().filter(|node| {
+        node.attribute("class").is_some_and(|c| c.starts_with("case ")) || node.attribute("class") == Some("case")
+    });
+    let differ: Vec<bool> = rows.map(|row| row.has_attribute("data-differs")).collect();
+    assert_eq!(differ, [false, true, false, false, false, false, false, false]);
+    assert_eq!(page.matches(">not run<").count(), 1);
+    let mut links = 0;
+    for href in tree.descendants().filter_map(|node| node.attribute("href")).filter(|href| !href.starts_with('#')) {
+        assert!(temp.path().join(decoded(href)).exists(), "{href}");
+        links += 1;
+    }
+    assert_eq!(links, 2 + 8 + 7);
+}
+
+#[test]
+fn defects_stand_below_their_rule_with_what_caught_them() {
+    let behaviour = |name: &str, rule: bool, notice, by: &[&str]| Behaviour {
+        name: name.into(),
+        summary: "Does <b>wrong</b>.".into(),
+        rule: rule.then(|| run().rules[0].clone()),
+        notice,
+        by: by.iter().map(|id| (*id).to_owned()).collect(),
+        elsewhere: vec!["icrc/bad[ip=v4]".into()],
+    };
+    let defects = Defects {
+        tool: "rocespec".into(),
+        behaviours: vec![
+            behaviour("one", true, Notice::Caught, &["rc/a[ip=v4]", "rc/a[ip=v6]", "rc/b"]),
+            behaviour("two", true, Notice::Missed, &[]),
+            behaviour("three", false, Notice::Quiet, &[]),
+        ],
+    };
+    let temp = tempfile::tempdir().unwrap();
+    write_defects(&defects, temp.path()).unwrap();
+    let page = fs::read_to_string(temp.path().join(DEFECTS)).unwrap();
+    let tree = tree(Path::new(DEFECTS), &page);
+    let all = text(tree.root());
+    for said in ["one", "rc/a (2 variants)", "rc/b", "caught", "missed", "quiet", "Does <b>wrong</b>."] {
+        assert!(all.contains(said), "{said}");
+    }
+    write(&run(), &dissect, temp.path()).unwrap();
+    assert!(fs::read_to_string(temp.path().join(INDEX)).unwrap().contains("href=\"defects.html\""));
 }

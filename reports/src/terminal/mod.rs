@@ -1,8 +1,10 @@
-//! Results for people: a line per case, the evidence below a bad one, and a summary.
+//! Results for people: bad cases with their evidence, the others counted by area, and a summary.
 
+mod flow;
 mod paint;
 mod summary;
 
+pub use flow::Flow;
 pub use summary::{summary, summary_with_report};
 
 use crate::evidence::{self, Extent, Tone, first_rule};

@@ -1,0 +1,97 @@
+//! Several runs side by side: a column for each device, a row for each case.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use askama::Template;
+
+use super::{Chrome, links, mark};
+use crate::outcome::{Device, Run, Verdict};
+
+#[derive(Template)]
+#[template(path = "matrix.html")]
+struct Page<'r> {
+    chrome: Chrome<'r>,
+    verdicts: Vec<Verdict>,
+    devices: Vec<Column<'r>>,
+    areas: Vec<(&'r str, Vec<Row<'r>>)>,
+    cases: usize,
+    differing: usize,
+}
+
+/// A run.
+struct Column<'r> {
+    device: &'r Device,
+    href: String,
+    cases: usize,
+    counts: Vec<usize>,
+}
+
+impl<'r> Column<'r> {
+    fn new(folder: &str, run: &'r Run, verdicts: &[Verdict]) -> Column<'r> {
+        let href = format!("{}/{}", links::encode(folder), super::INDEX);
+        let counts = verdicts.iter().map(|verdict| run.count(*verdict)).collect();
+        Column { device: &run.device, href, cases: run.cases.len(), counts }
+    }
+}
+
+/// A case.
+struct Row<'r> {
+    id: String,
+    area: &'r str,
+    title: &'r str,
+    /// What each run says; `None` where it was not run.
+    cells: Vec<Option<Cell<'r>>>,
+    /// The runs that have it do not say the same.
+    differs: bool,
+}
+
+struct Cell<'r> {
+    verdict: Verdict,
+    reason: &'r str,
+    href: String,
+}
+
+/// Writes the page. Each run comes with the folder of its own pages.
+pub(super) fn page(runs: &[(String, Run)]) -> askama::Result<String> {
+    let all = || runs.iter().flat_map(|(_, run)| &run.cases);
+    let occurs = |verdict: &Verdict| *verdict == Verdict::Pass || all().any(|case| case.verdict == *verdict);
+    let verdicts: Vec<Verdict> = Verdict::ALL.into_iter().filter(occurs).collect();
+    let areas = areas(runs);
+    let rows = || areas.iter().flat_map(|(_, rows)| rows);
+    let page = Page {
+        chrome: Chrome::new(runs.first().map_or("", |(_, run)| &run.tool)),
+        cases: rows().count(),
+        differing: rows().filter(|row| row.differs).count(),
+        devices: runs.iter().map(|(folder, run)| Column::new(folder, run, &verdicts)).collect(),
+        verdicts,
+        areas,
+    };
+    page.render()
+}
+
+fn areas(runs: &[(String, Run)]) -> Vec<(&str, Vec<Row<'_>>)> {
+    let mut rows: BTreeMap<(&str, String), Row<'_>> = BTreeMap::new();
+    for (place, (folder, run)) in runs.iter().enumerate() {
+        for (case, page) in run.cases.iter().zip(links::pages(run)) {
+            let row = rows.entry((case.area(), case.id())).or_insert_with(|| Row {
+                id: case.id(),
+                area: case.area(),
+                title: &case.title,
+                cells: runs.iter().map(|_| None).collect(),
+                differs: false,
+            });
+            let href = format!("{}/{}/{}", links::encode(folder), links::CASES, links::encode(&page));
+            row.cells[place] = Some(Cell { verdict: case.verdict, reason: &case.reason, href });
+        }
+    }
+    let mut areas: Vec<(&str, Vec<Row<'_>>)> = Vec::new();
+    for mut row in rows.into_values() {
+        let said: BTreeSet<_> = row.cells.iter().flatten().map(|cell| cell.verdict).collect();
+        row.differs = said.len() > 1;
+        match areas.last_mut().filter(|(area, _)| *area == row.area) {
+            Some((_, rows)) => rows.push(row),
+            None => areas.push((row.area, vec![row])),
+        }
+    }
+    areas
+}
