@@ -94,6 +94,8 @@ pub enum Verb {
         /// Rights.
         access: Vec<Access>,
     },
+    /// `dut deregister NAME`: takes memory back; its name still stands for its old address and key.
+    DeregisterMemory(String),
     /// `dut write NAME+OFFSET BYTES`: puts bytes into memory.
     WriteMemory(MemoryBytes),
     /// `dut memory NAME+OFFSET BYTES`: memory must hold these bytes.

@@ -80,6 +80,13 @@ pub(super) fn verb(line: Piece<'_>, regions: &mut Regions) -> Result<Verb, Probl
     let readers: &[(&str, Reader)] = &[
         ("recv", receive),
         ("mr", register),
+        ("deregister", |name, rest, regions| {
+            let [region] = exactly(name, rest, "`dut deregister NAME`")?;
+            match place(region, 0, regions)? {
+                (name, 0) => Ok(Verb::DeregisterMemory(name)),
+                _ => Err(region.wrong("a region is taken back as a whole")),
+            }
+        }),
         ("write", |name, rest, regions| memory(name, rest, regions).map(Verb::WriteMemory)),
         ("memory", |name, rest, regions| memory(name, rest, regions).map(Verb::CheckMemory)),
         ("completions", |name, rest, _| completions(name, rest).map(Verb::CheckCompletions)),

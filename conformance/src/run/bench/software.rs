@@ -22,6 +22,11 @@ impl Bench<'_> {
                 self.connection.register(self.dut, Some(name), *length, access)?;
                 Ok(())
             }
+            Verb::DeregisterMemory(name) => {
+                let mr = self.region(name, step.line)?;
+                self.dut.control(&Command::DeregisterMemory { mr })?;
+                Ok(())
+            }
             Verb::WriteMemory(place) => self.write_memory(place, step.line),
             Verb::CheckMemory(place) => self.check_memory(place, step.line),
             Verb::CheckCompletions(patterns) => self.check_completions(patterns, step.line),

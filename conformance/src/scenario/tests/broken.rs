@@ -82,7 +82,7 @@ fn orders_that_are_none() {
     insta::assert_snapshot!(script(
         "dut\ndut dance\ndut recv\ndut recv 4 y 64\ndut recv 0 x 64\ndut mr\ndut mr Big 64 none\ndut mr mr 64\n\
          dut mr mr 64 remote_reed\ndut mr mr 0 none\ndut mr mr 64 none\ndut mr mr 64 none\ndut write mr\n\
-         dut write m 4B\ndut memory mr+60 8B\ndut memory mr+x 8B\ndut memory mr 8\ndut recv mr+60 8\ndut attach 10.0.0.1\ndut attach mr\ndut qp\ndut qp alive\n"
+         dut write m 4B\ndut memory mr+60 8B\ndut memory mr+x 8B\ndut memory mr 8\ndut recv mr+60 8\ndut attach 10.0.0.1\ndut deregister mr+8\ndut attach mr\ndut qp\ndut qp alive\n"
     ));
 }
 

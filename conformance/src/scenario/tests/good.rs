@@ -118,6 +118,7 @@ fn every_verb_reads() {
     assert_eq!(verb("dut recv 2 x mr+0x40 104"), Verb::Receive { count: 2, buffer: place });
     assert_eq!(verb("dut attach ff0e::1"), Verb::Attach("ff0e::1".parse().unwrap()));
     assert_eq!(verb("dut attach 239.1.1.1"), Verb::Attach("::ffff:239.1.1.1".parse().unwrap()));
+    assert_eq!(verb("dut deregister mr"), Verb::DeregisterMemory("mr".to_owned()));
     assert_eq!(verb("dut recv 0"), Verb::Receive { count: 1, buffer: Local::Nameless(0) });
     let access = vec![Access::RemoteRead, Access::RemoteWrite];
     let registered = Verb::RegisterMemory { name: "other_1".to_owned(), length: 64, access };
