@@ -56,9 +56,22 @@ impl Context<'_> {
         self.memory.authorize(self.owner, rkey, va, len, right, self.defects)
     }
 
-    /// As [`Context::authorize`], for the later parts of a range that was let in.
-    pub(crate) fn still_authorize(&self, rkey: RKey, va: u64, right: Access) -> Result<MemoryHandle, AccessError> {
-        self.memory.still_authorize(self.owner, rkey, va, right, self.defects)
+    /// As [`Context::authorize`], for a part of a range that was let in as a whole: the key may open less by now. What a
+    /// defect let in is not looked at again.
+    pub(crate) fn still_authorize(
+        &self,
+        rkey: RKey,
+        va: u64,
+        len: u64,
+        right: Access,
+    ) -> Result<MemoryHandle, AccessError> {
+        let len = if self.has(Defect::AnswersDuplicateReadOutside) { None } else { Some(len) };
+        self.memory.authorize_part(self.owner, rkey, va, len, right, self.defects)
+    }
+
+    /// As [`Context::authorize`], for a request that does not say how far it reaches.
+    pub(crate) fn authorize_region(&self, rkey: RKey, va: u64, right: Access) -> Result<MemoryHandle, AccessError> {
+        self.memory.authorize_part(self.owner, rkey, va, None, right, self.defects)
     }
 
     /// A turn to send at this time, behind all that were given out before for the same time.

@@ -214,7 +214,9 @@ fn check_transport(config: &Config, qp: &Qp, packet: &Roce<'_>) -> Result<(), Co
     // rule: bth.responder.pkey, bth.responder.pkey-membership
     let same_partition = (pkey.get() ^ qp.pkey.get()) & 0x7fff == 0;
     let excused = same_partition && defects.has(Defect::AcceptsTwoLimitedMembers) || defects.has(Defect::IgnoresPkey);
-    if pkey.matches(qp.pkey) || excused { Ok(()) } else { Err(Counter::DropPkey) }
+    // A CNP has the P_Key of the packet that it answers, the queue pair's own: two limited members are no stop to it.
+    let comes_back = opcode == Opcode::CNP && same_partition;
+    if pkey.matches(qp.pkey) || comes_back || excused { Ok(()) } else { Err(Counter::DropPkey) }
 }
 
 /// True when the packet has the headers that go with the queue pair's own opcode of the same operation.

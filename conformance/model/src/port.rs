@@ -78,12 +78,17 @@ impl Port {
         }
     }
 
-    /// Class and turn of the next CNP.
+    /// Class and turn of the next CNP: the oldest of a class that is not paused, or else the oldest.
     pub(crate) fn first_notice(&self) -> Option<(u8, Turn)> {
-        self.notices.front().map(|notice| (notice.class, notice.turn))
+        self.notices.get(self.next_notice()).map(|notice| (notice.class, notice.turn))
     }
 
     pub(crate) fn pop_notice(&mut self) -> Option<(QpHandle, Packet)> {
-        self.notices.pop_front().map(|notice| (notice.qp, notice.packet))
+        self.notices.remove(self.next_notice()).map(|notice| (notice.qp, notice.packet))
+    }
+
+    fn next_notice(&self) -> usize {
+        let begins = |notice: &Notice| self.may_begin_at(notice.turn.due, notice.class);
+        (0..self.notices.len()).min_by_key(|index| begins(&self.notices[*index])).unwrap_or(0)
     }
 }

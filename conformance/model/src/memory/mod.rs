@@ -165,16 +165,20 @@ impl Memory {
         if grant.covers(va, len, defects) { Ok(grant.region) } else { Err(AccessError) }
     }
 
-    /// As [`Memory::authorize`], for the later parts of a range that was let in: key and rights may have gone since.
-    pub(crate) fn still_authorize(
+    /// As [`Memory::authorize`]; without a length for key and rights alone.
+    pub(crate) fn authorize_part(
         &self,
         owner: Owner,
         rkey: RKey,
         va: u64,
+        len: Option<u64>,
         right: Access,
         defects: Defects,
     ) -> Result<MemoryHandle, AccessError> {
-        self.grant(owner, rkey, va, right, defects).map(|grant| grant.region)
+        match len {
+            Some(len) => self.authorize(owner, rkey, va, len, right, defects),
+            None => self.grant(owner, rkey, va, right, defects).map(|grant| grant.region),
+        }
     }
 
     /// What a key opens for a peer of `owner`.

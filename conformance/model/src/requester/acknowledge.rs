@@ -28,8 +28,11 @@ pub(super) fn receive(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) {
         SyndromeClass::Ack(credits) => {
             qp.requester.credit.update(msn, credits);
             // rule: rc.requester.implied-nak
+            let before = qp.requester.oldest;
             if acknowledge(qp, psn, cx) == Reach::LostResponse && !cx.has(Defect::MissesImpliedNak) {
-                on_missing_response(qp, psn, cx);
+                // An ACK that brings something else forward may be one for many, up to the latest.
+                let is_instead = psn == before;
+                on_missing_response(qp, is_instead, cx);
             }
         }
         SyndromeClass::RnrNak(timer) => {
@@ -56,10 +59,9 @@ pub(super) fn receive(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) {
     }
 }
 
-/// An ACK came for the response that is expected next, or for something beyond it.
-fn on_missing_response(qp: &mut Qp, psn: Psn, cx: &mut Context<'_>) {
-    let is_for_the_response = psn == qp.requester.oldest;
-    if is_for_the_response && cx.policy.ack_instead_of_response == AckInsteadOfResponse::BadResponse {
+/// An ACK came instead of the response that is expected next, or for something beyond it.
+fn on_missing_response(qp: &mut Qp, is_instead: bool, cx: &mut Context<'_>) {
+    if is_instead && cx.policy.ack_instead_of_response == AckInsteadOfResponse::BadResponse {
         return complete::fail(qp, Status::BadResponseError, cx);
     }
     retry::on_betrayed_loss(qp, cx);

@@ -6,10 +6,8 @@ use crate::context::Context;
 use crate::defect::Defect;
 use crate::memory::Memory;
 use crate::qp::Qp;
+use crate::responder::MAX_MESSAGE;
 use crate::verbs::{Destination, QpKind, QpState, SendOperation, SendRequest, Status, VerbError};
-
-/// Longest message in bytes.
-const MAX_MESSAGE: u32 = 1 << 31;
 
 /// Whether a request can be posted at all.
 ///

@@ -150,8 +150,10 @@ pub(crate) fn go_on(qp: &mut Qp) {
 /// Takes a request that [`may_post`] found right.
 pub(crate) fn post(qp: &mut Qp, request: &SendRequest, cx: &mut Context<'_>) {
     let requester = &mut qp.requester;
-    requester.posted = requester.posted.next();
-    let mut work = Work::new(*request, requester.posted);
+    let mut work = Work::new(*request, requester.posted.next());
+    if !work.is_local() {
+        requester.posted = work.number;
+    }
     if request.flags.inline {
         work.keep_data(cx.memory);
     }

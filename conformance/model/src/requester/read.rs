@@ -109,11 +109,17 @@ fn take_read(qp: &mut Qp, packet: &Roce<'_>, psn: Psn, cx: &mut Context<'_>) -> 
             .ok_or(Status::LocalProtectionError)?;
     }
     work.answered += 1;
+    let is_new = work.answered > work.most_answered;
+    work.most_answered = work.most_answered.max(work.answered);
     qp.requester.oldest = psn.next();
     if ends {
         complete::first(qp, Status::Success, cx);
     }
-    retry::on_progress(qp, cx);
+    if is_new {
+        retry::on_progress(qp, cx);
+    } else {
+        retry::restart_timer(qp, cx);
+    }
     Ok(())
 }
 

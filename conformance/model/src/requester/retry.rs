@@ -31,13 +31,18 @@ pub(super) fn on_progress(qp: &mut Qp, cx: &Context<'_>) {
         refill(qp);
     }
     qp.requester.loss_is_known = false;
+    restart_timer(qp, cx);
+    skip_acknowledged(qp);
+}
+
+/// The peer answers: whatever is outstanding has its time again.
+pub(super) fn restart_timer(qp: &mut Qp, cx: &Context<'_>) {
     if !matches!(qp.requester.timer, Timer::Rnr(_)) {
         qp.requester.timer = Timer::Off;
         if qp.requester.outstanding() > 0 {
             start_timer(qp, cx);
         }
     }
-    skip_acknowledged(qp);
 }
 
 /// The cursor does not stay on what needs not be sent again.
@@ -94,13 +99,19 @@ pub(super) fn on_betrayed_loss(qp: &mut Qp, cx: &mut Context<'_>) {
         return cx.count(Counter::DropUnexpectedResponse);
     }
     cx.count(Counter::ImpliedNaks);
-    qp.requester.loss_is_known = true;
+    // With no timeout to fall back on every sign counts.
+    qp.requester.loss_is_known = qp.attributes.timeout.is_some_and(|code| code != 0);
     try_again(qp, qp.requester.oldest, cx);
 }
 
 /// rule: rc.requester.rnr-wait, rc.requester.rnr-limit, rc.requester.rnr-seven
 pub(super) fn on_rnr_nak(qp: &mut Qp, psn: Psn, wait: Duration, cx: &mut Context<'_>) {
+    let wait = if cx.has(Defect::DoesNotWaitForRnr) { wait / 8 } else { wait };
     if is_to_be_sent(qp, psn) {
+        // The packet was about to be sent again for another reason; the peer gets its time all the same.
+        if !matches!(qp.requester.timer, Timer::Rnr(_)) {
+            qp.requester.timer = Timer::Rnr(cx.now + wait);
+        }
         return cx.count(Counter::DropUnexpectedResponse);
     }
     cx.count(Counter::RnrNaks);
@@ -113,7 +124,6 @@ pub(super) fn on_rnr_nak(qp: &mut Qp, psn: Psn, wait: Duration, cx: &mut Context
         qp.requester.rnr_retries_left -= 1;
     }
     go_back(qp, psn, cx);
-    let wait = if cx.has(Defect::DoesNotWaitForRnr) { wait / 8 } else { wait };
     qp.requester.timer = Timer::Rnr(cx.now + wait);
 }
 

@@ -5,6 +5,7 @@ use alloc::vec::Vec;
 use rocespec_codec::{Msn, Psn};
 
 use crate::memory::Memory;
+use crate::responder::read_psns;
 use crate::verbs::{Access, SendOperation, SendRequest, Status};
 
 /// A request that was posted and is not done.
@@ -18,6 +19,8 @@ pub(super) struct Work {
     pub(super) stage: Stage,
     /// Responses that came.
     pub(super) answered: u32,
+    /// The most responses that came before it was asked for anew: only beyond them it goes forward.
+    pub(super) most_answered: u32,
     /// How many responses had come when it was last asked for.
     pub(super) resumed: u32,
 }
@@ -58,7 +61,7 @@ impl Span {
 
 impl Work {
     pub(super) fn new(request: SendRequest, number: Msn) -> Work {
-        Work { request, number, data: None, stage: Stage::Waiting, answered: 0, resumed: 0 }
+        Work { request, number, data: None, stage: Stage::Waiting, answered: 0, most_answered: 0, resumed: 0 }
     }
 
     /// Copies the data now: the software may change its buffer at once.
@@ -113,7 +116,7 @@ impl Work {
     pub(super) fn psns(&self, mtu: usize) -> u32 {
         match self.request.operation {
             // rule: rc.requester.read-psns
-            SendOperation::RdmaRead => self.request.length.div_ceil(mtu as u32).max(1),
+            SendOperation::RdmaRead => read_psns(self.request.length, mtu),
             _ => self.packets(mtu),
         }
     }

@@ -46,7 +46,7 @@ fn check_region(request: &Request<'_, '_>, cx: &Context<'_>) -> Result<(), Refus
     // rule: rc.responder.flush-selectivity
     match request.packet.ext.feth.0 >> 4 & 3 {
         SELECTIVITY_REGION if !cx.has(Defect::ChecksRangeOfWholeFlush) => {
-            cx.still_authorize(reth.rkey, reth.va, right)?;
+            cx.authorize_region(reth.rkey, reth.va, right)?;
         }
         SELECTIVITY_RANGE | SELECTIVITY_REGION if reth.len <= MAX_RANGE => {
             cx.authorize(reth.rkey, reth.va, reth.len.into(), right)?;

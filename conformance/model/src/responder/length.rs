@@ -7,8 +7,8 @@ use super::request::Request;
 use crate::context::Context;
 use crate::defect::Defect;
 
-/// Longest message in bytes (C9-94).
-const MAX_MESSAGE: u32 = 1 << 31;
+/// Longest message in bytes (C9-94 via rxe).
+pub(crate) const MAX_MESSAGE: u32 = 1 << 31;
 
 /// The payload and the pad of one packet.
 pub(super) fn check_packet(request: &Request<'_, '_>, mtu: usize, cx: &Context<'_>) -> Result<(), Refusal> {
@@ -38,6 +38,6 @@ pub(super) fn check_reth(request: &Request<'_, '_>, cx: &Context<'_>) -> Result<
 }
 
 /// PSNs that a READ takes: one for each response, and one where there is nothing to read.
-pub(super) fn read_psns(len: u32, mtu: usize) -> u32 {
+pub(crate) fn read_psns(len: u32, mtu: usize) -> u32 {
     len.div_ceil(mtu as u32).max(1)
 }

@@ -48,6 +48,8 @@ use refuse::Refusal;
 use remembered::Remembered;
 use request::{Operation, Request};
 
+pub(crate) use length::{MAX_MESSAGE, read_psns};
+
 /// State of the responder's side of a connection.
 #[derive(Debug, Default)]
 pub(crate) struct Responder {

@@ -5,11 +5,12 @@ use rocespec_codec::{Aeth, AtomicAckEth, Extensions, Msn, NakCode, Opcode, Psn, 
 use super::outbox::Response;
 use super::{acknowledge, refuse};
 use crate::context::Context;
+use crate::counters::Counter;
 use crate::defect::Defect;
 use crate::memory::AccessError;
 use crate::packet::{Packet, Payload};
 use crate::qp::Qp;
-use crate::verbs::{Access, EventKind, QpState};
+use crate::verbs::{Access, EventKind, QpState, Status};
 
 /// What is left of a READ. Its packets are made when they leave, so that a long one takes no more room than a short one.
 #[derive(Debug, Clone, Copy)]
@@ -75,7 +76,7 @@ fn segment(stream: &ReadStream, qp: &Qp, cx: &Context<'_>) -> Result<(Packet, Op
         Payload::None
     } else {
         let Reth { rkey, va, .. } = stream.reth;
-        let region = cx.still_authorize(rkey, va, Access::REMOTE_READ)?;
+        let region = cx.still_authorize(rkey, va, u64::from(len), Access::REMOTE_READ)?;
         cx.memory.read_remote(region, va, len)
     };
     let opcode = match (stream.begun, is_last) {
@@ -105,12 +106,20 @@ fn leave_out_aeth(packet: &mut Packet, cx: &Context<'_>) {
     }
 }
 
-/// The memory went away while it was being read: deregistered, or its key invalidated.
+/// The memory went away while it was being read: deregistered, or its key invalidated. A READ that was answered before is
+/// one of those that cannot be answered again.
 fn lost_access(stream: &ReadStream, qp: &mut Qp, cx: &mut Context<'_>) -> Option<Packet> {
+    if qp.responder.outbox.front_is_repeated() {
+        qp.responder.outbox.pop();
+        cx.count(Counter::DropDuplicate);
+        return None;
+    }
     qp.responder.outbox.clear();
     if qp.state == QpState::Error {
         return None;
     }
+    cx.count(Counter::NakSent);
+    qp.abandon_message(Status::FlushError, cx);
     refuse::fail(qp, Some(EventKind::QpAccessError), cx);
     Some(acknowledgement(stream.psn, Syndrome::nak(NakCode::RemoteAccessError), stream.msn))
 }

@@ -80,7 +80,7 @@ fn place(cursor: &Cursor, request: &Request<'_, '_>, cx: &mut Context<'_>) -> Re
     if request.packet.payload.is_empty() {
         return Ok(());
     }
-    let region = cx.still_authorize(cursor.rkey, cursor.va, Access::REMOTE_WRITE)?;
+    let region = cx.still_authorize(cursor.rkey, cursor.va, request.len().into(), Access::REMOTE_WRITE)?;
     cx.memory.write_remote(region, cursor.va, request.packet.payload);
     Ok(())
 }

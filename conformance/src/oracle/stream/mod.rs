@@ -50,10 +50,10 @@ impl Stream {
     /// A packet for the queue pair has come to the device. One whose ICRC is wrong never comes to the queue pair.
     pub fn received(&mut self, packet: &Roce<'_>) {
         let opcode = packet.bth.opcode;
-        let Some(info) = opcode.info() else { return };
         if opcode.transport() != self.config.transport || !icrc::verify(packet) {
             return;
         }
+        let Some(info) = opcode.info() else { return self.responses.unknown(packet.bth.psn) };
         if info.is_request() {
             self.responses.request(packet, info, &self.config);
         } else if info.is_response() {

@@ -11,8 +11,8 @@ use crate::oracle::Breach;
 const LIMIT: usize = 256;
 /// Most requests that a device has taken in before it answers the first of them.
 const UNANSWERED: usize = 1024;
-/// How far back a PSN is still taken for an old one.
-const OLDEST: u32 = 1 << 22;
+/// How far back a PSN is still that of a duplicate.
+const OLDEST: u32 = (1 << 23) - 1;
 
 /// What a responder received and sent.
 #[derive(Debug, Clone)]
@@ -111,11 +111,24 @@ impl Responses {
             self.endings += u64::from(info.ends_message());
             self.reach = later(self.reach, asked.end());
         }
+        self.note(psn);
+        self.remember(asked);
+    }
+
+    /// A packet whose opcode nobody knows has come. It is refused where it is expected.
+    pub(super) fn unknown(&mut self, psn: Psn) {
+        if psn.since(self.floor) < 0 {
+            self.floor = psn;
+        }
+        self.any = true;
+        self.note(psn);
+    }
+
+    fn note(&mut self, psn: Psn) {
         if self.recent.len() == UNANSWERED {
             self.recent.pop_front();
         }
         self.recent.push_back(psn);
-        self.remember(asked);
     }
 
     fn remember(&mut self, asked: Asked) {
@@ -124,8 +137,10 @@ impl Responses {
             known.answered &= asked.answered;
             return;
         }
-        // What takes the place of another request shows that the other was not accepted.
-        self.asked.retain(|known| known.opcode == asked.opcode || !known.overlaps(&asked));
+        // Of two requests in one place only one was taken, and nobody but the device knows which.
+        for known in self.asked.iter_mut().filter(|known| known.opcode != asked.opcode && known.overlaps(&asked)) {
+            known.answered = true;
+        }
         if is_read_like(asked.opcode) {
             if self.asked.len() >= LIMIT {
                 self.asked.pop_front();
@@ -236,8 +251,13 @@ impl Responses {
                 _ => !is_atomic_answer && info.starts_message() && info.ends_message() && len == 0,
             }
         };
-        if let Some(asked) = self.asked.iter_mut().rev().find(fits) {
+        // A READ and the retry of its rest end with the same response.
+        let mut is_answer = false;
+        for asked in self.asked.iter_mut().filter(fits) {
+            is_answer = true;
             asked.answered |= asked.end() == psn.next();
+        }
+        if is_answer {
             return None;
         }
         let before_memory = self.asked.front().is_none_or(|first| psn.since(first.psn) < 0);
