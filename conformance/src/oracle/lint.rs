@@ -80,8 +80,8 @@ pub fn lint(packet: &Roce<'_>, ends: &Ends) -> Vec<Breach> {
         bth.opcode.transport() != Transport::Ud
             || bth.dest_qp != ends.tester_qpn
             || packet.ext.deth.src_qp == ends.device_qpn,
-        format!("src_qp={}", ends.device_qpn),
-        format!("src_qp={}", packet.ext.deth.src_qp),
+        &|| format!("src_qp={}", ends.device_qpn),
+        &|| format!("src_qp={}", packet.ext.deth.src_qp),
         "a datagram names the queue pair that sends it",
     );
     // rule: lint.bth-tver
