@@ -41,7 +41,7 @@ impl Value {
 
 impl Packet {
     /// The normal form of a packet. `scope` says what is ordinary on its path; what senders choose freely is not looked at,
-    /// see [`free`].
+    /// see `free`.
     pub fn of(packet: &Roce<'_>, scope: &Scope<'_>, time: Time) -> Packet {
         let mut scope = Scope { base: scope.base.clone(), regions: scope.regions };
         free(&mut scope.base, packet);

@@ -228,3 +228,43 @@ fn data_for_memory_that_has_gone_ends_the_connection() {
     lab.answer(read_only(0, b"abcd"));
     assert_eq!((lab.statuses(), lab.state()), (vec![(0, "loc_prot_err")], QpState::Error));
 }
+
+#[test]
+fn a_read_that_begins_anew_is_no_step_forward_until_it_gets_further() {
+    let mut lab = requester_with(|options| {
+        options.policy = Policy { read_retry: ReadRetry::Whole, ..Policy::PLAIN };
+        options.attributes.retry_count = Some(2);
+    });
+    lab.start(0, RdmaRead, 600);
+    let mut requests = 1;
+    lab.answer(part(0));
+    while let Some(timeout) = lab.port.next_timeout() {
+        requests += lab.until(timeout).len();
+        if requests > 9 {
+            break;
+        }
+        lab.answer(part(0));
+    }
+    assert_eq!((requests, lab.statuses()), (3, vec![(0, "retry_exc_err")]));
+}
+
+#[test]
+fn without_a_timeout_every_ack_beyond_a_read_has_it_sent_again() {
+    let mut lab = requester_with(|options| options.attributes.timeout = Some(0));
+    lab.start(0, RdmaRead, 4);
+    lab.start(1, RdmaWrite, 4);
+    for _ in 0..2 {
+        assert_eq!(lab.answer(ack(1, 2)).len(), 2);
+    }
+}
+
+#[test]
+fn an_ack_for_many_that_reaches_into_a_read_does_not_spoil_it() {
+    let strict = AckInsteadOfResponse::BadResponse;
+    let mut lab =
+        requester_with(|options| options.policy = Policy { ack_instead_of_response: strict, ..Policy::PLAIN });
+    lab.start(0, Send, 4);
+    lab.start(1, RdmaRead, 4);
+    assert_eq!(lab.answer(ack(1, 2)), ["RDMA_READ_REQUEST 1 ack va=0 len=4"]);
+    assert_eq!((lab.state(), lab.statuses()), (QpState::Rts, vec![(0, "success")]));
+}

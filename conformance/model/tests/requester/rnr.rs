@@ -130,3 +130,14 @@ fn a_write_or_a_read_may_be_asked_to_wait_too() {
     lab.answer(read_only(1, b"abcd"));
     assert_eq!(lab.statuses(), [(0, "success"), (1, "success")]);
 }
+
+#[test]
+fn an_rnr_nak_that_comes_with_the_timeout_is_waited_for() {
+    let mut lab = requester();
+    lab.start(0, Send, 4);
+    let timeout = lab.port.next_timeout().expect("an ACK timeout");
+    lab.now = timeout;
+    assert_eq!(lab.answer(rnr_nak(0, 12)), [""; 0]);
+    assert_eq!(lab.wait(Duration::from_micros(639)), [""; 0]);
+    assert_eq!(lab.wait(Duration::from_micros(1)), ["SEND_ONLY 0 ack 4B"]);
+}

@@ -76,3 +76,25 @@ fn a_long_read_is_made_packet_by_packet() {
     assert_eq!(lab.port.poll_output(due), None);
     assert_eq!(lab.port.next_timeout(), None);
 }
+
+#[test]
+fn memory_that_goes_during_a_read_takes_the_receive_of_the_message_behind_it_along() {
+    let mut lab = lab_with(|options| options.receives = 1);
+    let before = lab.now;
+    for request in [read(0, 0, 4), req(Opcode::RC_SEND_FIRST, 1).len(MTU)] {
+        let frame = request.frame(&lab);
+        lab.port.handle(before, rocespec_model::Input::Frame(&frame));
+    }
+    lab.port.deregister_memory(lab.mr.handle).unwrap();
+    assert_eq!(lab.collect(), ["NAK 0 msn=1 remote_access_error"]);
+    assert_eq!(lab.statuses(), [(0, "wr_flush_err")]);
+}
+
+#[test]
+fn a_duplicate_read_of_memory_that_is_gone_is_dropped() {
+    let mut lab = lab();
+    lab.send(read(0, 0, 4));
+    lab.port.deregister_memory(lab.mr.handle).unwrap();
+    assert_eq!(lab.send(read(0, 0, 4)), [""; 0]);
+    assert_eq!((lab.state(), lab.counter("drop_duplicate")), (QpState::Rtr, 1));
+}

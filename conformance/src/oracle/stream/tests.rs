@@ -231,3 +231,36 @@ fn unreliable_services_answer_nothing() {
         assert_eq!(stream.sent(packet)[0].rule, "ud.requester.length");
     });
 }
+
+#[test]
+fn a_read_and_the_retry_of_its_rest_end_with_one_response() {
+    let exchange = "
+        > RDMA_READ_REQUEST psn=0 len=1024
+        < RDMA_READ_RESPONSE_FIRST psn=0 msn=1 256B
+        < RDMA_READ_RESPONSE_MIDDLE psn=1 256B
+        < RDMA_READ_RESPONSE_MIDDLE psn=2 256B
+        > RDMA_READ_REQUEST psn=1 va=0x100 len=768
+        > SEND_ONLY psn=4 ack 8B
+        < RDMA_READ_RESPONSE_LAST psn=3 msn=1 256B
+        < RDMA_READ_RESPONSE_FIRST psn=1 msn=1 256B
+        < RDMA_READ_RESPONSE_MIDDLE psn=2 256B
+        < RDMA_READ_RESPONSE_LAST psn=3 msn=1 256B
+        < ACK psn=4 msn=2";
+    assert_eq!(play(exchange), NONE);
+}
+
+#[test]
+fn a_duplicate_from_half_of_the_numbers_ago_may_be_acknowledged_with_its_own_psn() {
+    let exchange = "
+        > SEND_ONLY psn=0 ack 8B
+        < ACK psn=0 msn=1
+        > SEND_ONLY psn=-0x7ffff0 ack 8B
+        < ACK psn=-0x7ffff0 msn=1";
+    assert_eq!(play(exchange), NONE);
+}
+
+#[test]
+fn an_unknown_opcode_may_be_refused() {
+    assert_eq!(play("> OP_0x15 psn=0 ack 8B\n< NAK psn=0 msn=0 code=invalid_request"), NONE);
+    assert_eq!(play("< NAK psn=0 msn=0 code=invalid_request"), ["rc.responder.unexpected-response"]);
+}
