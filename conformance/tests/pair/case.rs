@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use proptest::prelude::*;
-use rocespec::link::pair::{Operation, Pair, PairConfig, Receives, kinds};
+use rocespec::link::pair::{Operation, Pair, PairConfig, Receives, Totals, Violation, kinds};
 use rocespec::link::{Damage, End, Fate, Listed};
 use rocespec::scenario::Network;
 use rocespec_codec::{Mtu, Psn, RnrTimer, Transport};
@@ -24,6 +24,34 @@ impl Case {
     pub fn pair(&self) -> Pair {
         Pair::new(&self.config, Listed::new(self.fates.clone()), self.operations.clone().into_iter()).unwrap()
     }
+
+    /// Runs it to its end.
+    ///
+    /// # Errors
+    /// What does not hold, and for RC what came to either end as a scenario file.
+    pub fn run(&self) -> Result<Totals, String> {
+        self.pair().run(LONG).map_err(|violation| {
+            let scenarios = [End::A, End::B].into_iter().filter_map(|end| self.scenario(end, &violation));
+            let scenarios: Vec<_> = scenarios.collect();
+            format!("{violation}\n{}", scenarios.concat())
+        })
+    }
+
+    fn scenario(&self, end: End, violation: &Violation) -> Option<String> {
+        if self.config.transport != Transport::Rc {
+            return None;
+        }
+        let mut pair = self.pair().recording(end);
+        pair.run(LONG).err()?;
+        let rule = violation.rule.unwrap_or("rc.responder.send");
+        let text = pair.recorded()?.scenario(&self.config, "A failure of two ends, made small", rule).ok()?;
+        Some(format!("{}{text}", heading(end)))
+    }
+}
+
+/// The line above the scenario of an end.
+pub fn heading(end: End) -> String {
+    format!("# What came to {end}, as a scenario:\n")
 }
 
 pub fn case(transport: Transport) -> impl Strategy<Value = Case> {

@@ -2,26 +2,21 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use rocespec::link::pair::Pair;
-use rocespec::link::pair::Violation;
 use rocespec::link::{Burst, Fate, Faults, RandomFaults, Rate};
 use rocespec_codec::Transport;
 
 use crate::case::{Case, LONG, case};
 
-fn run(case: &Case) -> Result<(), Box<Violation>> {
-    let totals = case.pair().run(LONG)?;
-    assert_eq!(totals.completed, case.operations.len() as u64);
+fn holds(case: &Case) -> Result<(), TestCaseError> {
+    let totals = case.run().map_err(TestCaseError::fail)?;
+    prop_assert_eq!(totals.completed, case.operations.len() as u64);
     Ok(())
-}
-
-fn holds(outcome: Result<(), Box<Violation>>) -> Result<(), TestCaseError> {
-    outcome.map_err(|violation| TestCaseError::fail(violation.to_string()))
 }
 
 proptest! {
     #[test]
     fn what_must_hold_holds_on_rc_with_any_faults(case in case(Transport::Rc)) {
-        holds(run(&case))?;
+        holds(&case)?;
     }
 
     #[test]
@@ -45,17 +40,17 @@ proptest! {
         };
         let operations = case.operations.clone().into_iter();
         let mut pair = Pair::new(&case.config, RandomFaults::new(faults, seed), operations).unwrap();
-        holds(pair.run(LONG).map(drop))?;
+        pair.run(LONG).map_err(|violation| TestCaseError::fail(violation.to_string()))?;
     }
 
     #[test]
     fn what_must_hold_holds_on_xrc(case in case(Transport::Xrc)) {
-        holds(run(&case))?;
+        holds(&case)?;
     }
 
     #[test]
     fn what_must_hold_holds_on_uc(case in case(Transport::Uc)) {
-        holds(run(&case))?;
+        holds(&case)?;
     }
 
     #[test]
@@ -64,12 +59,12 @@ proptest! {
         for (_, fate) in &mut case.fates {
             *fate = Fate { lost: fate.lost, damage: fate.damage, congested: fate.congested, ..Fate::default() };
         }
-        holds(run(&case))?;
+        holds(&case)?;
     }
 
     #[test]
     fn what_must_hold_holds_on_ud(case in case(Transport::Ud)) {
-        holds(run(&case))?;
+        holds(&case)?;
     }
 
     #[test]
