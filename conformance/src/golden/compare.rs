@@ -20,6 +20,9 @@ pub struct Difference {
     /// The comment of the script at the last of them.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub remark: String,
+    /// At the end of the case, for what software sees: every comment, since any packet may have led to it.
+    #[serde(skip)]
+    pub remarks: Vec<String>,
     /// What differs.
     pub subject: Subject,
     /// What the first side has: a packet or a fact, or [`NOTHING`].
@@ -77,6 +80,10 @@ pub fn compare(expected: &Trace, seen: &Trace) -> Vec<Difference> {
         packets(place, &one.seen, &other.seen, &mut differences);
         facts(place, one, other, &mut differences);
     }
+    let remarks: Vec<String> = expected.exchanges.iter().map(|exchange| exchange.remark.clone()).collect();
+    let at_the_end =
+        |difference: &&mut Difference| difference.line == 0 && matches!(difference.subject, Subject::Fact(_));
+    differences.iter_mut().filter(at_the_end).for_each(|difference| difference.remarks.clone_from(&remarks));
     differences
 }
 
@@ -138,5 +145,14 @@ fn facts(place: &Exchange, expected: &Exchange, seen: &Exchange, differences: &m
 
 fn at(place: &Exchange, subject: Subject, expected: String, seen: String, governed: Governed) -> Difference {
     let sent = place.sent.iter().map(|packet| packet.line.clone()).collect();
-    Difference { line: place.line, sent, remark: place.remark.clone(), subject, expected, seen, governed }
+    Difference {
+        line: place.line,
+        sent,
+        remark: place.remark.clone(),
+        remarks: Vec::new(),
+        subject,
+        expected,
+        seen,
+        governed,
+    }
 }

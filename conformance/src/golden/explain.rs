@@ -14,8 +14,8 @@ pub struct Explanations(Vec<Explanation>);
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Explanation {
-    /// Cases in which it may show, by id; behind a `#` the remark of the script at the packet sent last. `*` stands for
-    /// anything. Empty: all.
+    /// Cases in which it may show, by id; behind a `#` the remark of the script at the packet sent last or, for what
+    /// software sees at the end, at any packet. `*` stands for anything. Empty: all.
     #[serde(default)]
     pub cases: Vec<String>,
     /// Words of one packet that the tester sent just before.
@@ -177,7 +177,10 @@ impl Explanation {
     fn fits(&self, case: &str, difference: &Difference) -> bool {
         let here = |pattern: &String| {
             let (id, remark) = split(pattern);
-            glob(id, case) && remark.is_none_or(|remark| glob(remark, &difference.remark))
+            let said = |remark: &str| {
+                glob(remark, &difference.remark) || difference.remarks.iter().any(|said| glob(remark, said))
+            };
+            glob(id, case) && remark.is_none_or(said)
         };
         (self.cases.is_empty() || self.cases.iter().any(here))
             && self.subject == difference.subject.word()
@@ -212,7 +215,27 @@ fn glob(pattern: &str, text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::glob;
+    use super::{Explanations, Kind, glob};
+    use crate::golden::{Exchange, Fact, Trace, compare};
+
+    #[test]
+    fn what_shows_at_the_end_may_come_from_any_packet() {
+        let known = "[[difference]]\ncases = ['x#ghost']\nsubject = 'qp'\nmodel = 'error'\ndevice = 'rts'\n\
+                     kind = 'deviation'\nrule = 'rc.requester.ghost-ack'\nwhy = 'takes it'\n";
+        let known = Explanations::parse("known", known).unwrap();
+        let side = |remark: &str, line, state: &str| {
+            let facts = vec![Fact { subject: "qp".to_owned(), value: state.to_owned() }];
+            let early = Exchange { line: 1, remark: remark.to_owned(), ..Exchange::default() };
+            let late = Exchange { line: 2, remark: "fatal".to_owned(), ..Exchange::default() };
+            Trace { exchanges: vec![early, late, Exchange { line, facts, ..Exchange::default() }] }
+        };
+        for (remark, line, kind) in
+            [("ghost", 0, Kind::Deviation), ("old", 0, Kind::Unexplained), ("ghost", 3, Kind::Unexplained)]
+        {
+            let differences = compare(&side(remark, line, "error"), &side(remark, line, "rts"));
+            assert_eq!(known.explain("x", differences)[0].kind, kind, "{remark} {line}");
+        }
+    }
 
     #[test]
     fn a_star_stands_for_anything() {

@@ -224,6 +224,7 @@ fn last_words(trace: &Trace, subject: Subject, expected: &str, seen: &str) -> Di
         line: trace.exchanges.last().map_or(0, |exchange| exchange.line),
         sent: sent.unwrap_or_default(),
         remark: last.map(|exchange| exchange.remark.clone()).unwrap_or_default(),
+        remarks: Vec::new(),
         subject,
         expected: expected.to_owned(),
         seen: seen.lines().next().unwrap_or_default().to_owned(),

@@ -1,6 +1,6 @@
 //! A live connection: the queue pair on the device, the tester's end of it, and the symbols that a script may use.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::net::Ipv6Addr;
 
 use rocespec_codec::field;
@@ -34,6 +34,8 @@ pub(super) struct Connection {
     pub(super) regions: Vec<(String, MemoryRegion)>,
     /// Memory behind posted requests.
     buffers: Vec<MemoryRegion>,
+    /// Names of regions that were taken back; they still stand for the old addresses and keys.
+    pub(super) taken_back: BTreeSet<String>,
     /// Requests posted so far: the next work request id.
     pub(super) posted: u64,
     /// Where each posted receive puts its message, region and offset, by work request id.
@@ -79,6 +81,7 @@ impl Connection {
             from_device: ordinary(setup, &there, &here, tester.sport),
             regions: Vec::new(),
             buffers: Vec::new(),
+            taken_back: BTreeSet::new(),
             posted: 0,
             receives: BTreeMap::new(),
         })

@@ -286,8 +286,8 @@ impl Bench<'_> {
     fn last_facts(&mut self, watch: &mut Watch<'_>) -> Result<(), Stop> {
         self.state_fact(None, watch)?;
         self.completion_facts(0, watch)?;
-        let regions: Vec<(String, u64)> =
-            self.connection.regions.iter().map(|(name, region)| (name.clone(), region.length)).collect();
+        let held = self.connection.regions.iter().filter(|(name, _)| !self.connection.taken_back.contains(name));
+        let regions: Vec<(String, u64)> = held.map(|(name, region)| (name.clone(), region.length)).collect();
         for (region, length) in regions {
             let bytes = vec![0; length.min(MOST_MEMORY) as usize];
             self.memory_fact(&MemoryBytes { region, offset: 0, bytes }, 0, watch)?;

@@ -25,6 +25,7 @@ impl Bench<'_> {
             Verb::DeregisterMemory(name) => {
                 let mr = self.region(name, step.line)?;
                 self.dut.control(&Command::DeregisterMemory { mr })?;
+                self.connection.taken_back.insert(name.clone());
                 Ok(())
             }
             Verb::WriteMemory(place) => self.write_memory(place, step.line),
