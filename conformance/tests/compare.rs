@@ -96,9 +96,11 @@ fn what_software_sees_is_compared_too() {
 #[test]
 fn acknowledgements_that_stand_for_others_and_credits_are_free() {
     let catalogue = scenario::catalogue().unwrap();
-    for (policy, filter) in
-        [("coalescing", "rc/responder/coalescing"), ("credits", "rc/responder/send"), ("eager", "rc/responder/send")]
-    {
+    for (policy, filter) in [
+        ("coalesce-all", "rc/responder/coalescing"),
+        ("credits-on", "rc/responder/send"),
+        ("coalesce-none", "rc/responder/send"),
+    ] {
         let cases = on(&catalogue, filter, &mut emulator(policy), "");
         let differences: Vec<_> = cases.iter().flat_map(|case| &case.differences).collect();
         assert!(!differences.is_empty(), "{policy}");
