@@ -111,8 +111,7 @@ fn the_table_of_cases_follows_the_address() {
                  Array.from(document.querySelectorAll('tr.case')).filter(row => row.offsetParent).length";
     let all = browser.ask(&index, "", shown);
     let (first, total) = all.split_once(" of ").unwrap();
-    assert_eq!(all, format!("{first} of {total}"));
-    assert!(total.starts_with(&format!("{first} shown, {first}")), "{all}");
+    assert_eq!(total, format!("{first} shown, {first}"), "{all}");
     assert_eq!(browser.ask(&index, "verdict=FAIL", shown).split(' ').next(), Some("3"));
     assert_eq!(browser.ask(&index, "verdict=FAIL&area=icrc", shown).split(' ').next(), Some("0"));
     assert_ne!(browser.ask(&index, "area=rc%2Fresponder", shown).split(' ').next(), Some("0"));
@@ -156,7 +155,7 @@ fn bytes_name_their_fields_by_mouse_and_by_keyboard() {
 
 #[test]
 #[ignore = "needs a browser"]
-fn pages_fit_narrow_windows_and_have_no_errors() {
+fn pages_fit_narrow_windows() {
     let Some(browser) = Browser::find() else { return };
     let temp = tempfile::tempdir().unwrap();
     let (index, case) = report(temp.path());

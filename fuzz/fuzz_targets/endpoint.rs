@@ -9,7 +9,7 @@ use arbitrary::{Result, Unstructured};
 use libfuzzer_sys::fuzz_target;
 use rocespec_codec::arbitrary::{NearlyWellFormed, WellFormed};
 use rocespec_codec::{
-    Frame, MacAddr, Mtu, Net, Psn, QKey, Qpn, RKey, RnrTimer, decode, encode, encoded_len, field, icrc,
+    Frame, MacAddr, Mtu, Net, PKey, Psn, QKey, Qpn, RnrTimer, decode, encode, encoded_len, field, icrc,
 };
 use rocespec_model::{
     Access, Capabilities, Capacity, Config, Destination, Endpoint, GidEntry, GidKind, Input, MemoryRegion, Output,
@@ -162,11 +162,11 @@ impl Lab {
         }
         packet.bth.dest_qp = self.qpn;
         packet.bth.psn = Psn::new(0xff_fffe).plus(u.int_in_range(0..=12)?);
-        packet.bth.pkey = rocespec_codec::PKey::DEFAULT;
+        packet.bth.pkey = PKey::DEFAULT;
         packet.ext.deth.qkey = QKEY;
         if u.ratio(7, 8)? {
             let va = self.region.va + u.int_in_range(0..=1u64 << 14)?;
-            let rkey: RKey = self.region.rkey;
+            let rkey = self.region.rkey;
             (packet.ext.reth.va, packet.ext.reth.rkey) = (va, rkey);
             (packet.ext.atomic.va, packet.ext.atomic.rkey) = (va & !7, rkey);
         }

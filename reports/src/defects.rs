@@ -1,11 +1,9 @@
 //! What the suite notices of deliberate defects, as plain data.
 
-use serde::{Deserialize, Serialize};
-
 use crate::outcome::Rule;
 
 /// The catalogue against every defect of the model, and against every policy that is none.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Defects {
     /// Name and version of the tool.
     pub tool: String,
@@ -14,7 +12,7 @@ pub struct Defects {
 }
 
 /// A defect or a policy.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Behaviour {
     /// For `--dut emulator:NAME`.
     pub name: String,
@@ -31,8 +29,7 @@ pub struct Behaviour {
 }
 
 /// What came of a behaviour.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Notice {
     /// A case about the rule fails.
     Caught,

@@ -32,8 +32,9 @@ pub struct Config {
     pub defects: Defects,
     /// Virtual time between a request and its response.
     pub response_delay: Duration,
-    /// Speed of the link: a frame begins when the one before it is through, and is given when it begins. `None`: frames take no time; where a speed
-    /// is needed all the same, for the length of pauses and the first rate of a queue pair, it is 100 Gb/s.
+    /// Speed of the link: a frame begins when the one before it is through, and is given when it begins. `None`: frames
+    /// take no time; where a speed is needed all the same, for the length of pauses and the first rate of a queue pair, it
+    /// is 100 Gb/s.
     pub link_speed: Option<LinkSpeed>,
     /// Which flow control the port obeys.
     pub pause: PauseConfig,

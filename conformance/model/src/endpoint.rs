@@ -81,9 +81,8 @@ impl Endpoint {
             memory: Memory::default(),
             qps: Qps::default(),
             groups: Groups::default(),
-            // Number 0 is the default protection domain.
-            pds: Shared::starting_at(1),
-            xrc_domains: Shared::starting_at(1),
+            pds: Shared::new(),
+            xrc_domains: Shared::new(),
             srqs: Srqs::default(),
             events: VecDeque::new(),
             counters: Counters::new(),
@@ -141,6 +140,7 @@ impl Endpoint {
                 return;
             }
         }
+        // rule: congestion.reaction_point.one-qp
         if packet.bth.opcode.transport() == Transport::Cnp && defects.has(Defect::SlowsDownEveryQp) {
             for other in self.qps.handles() {
                 self.with_qp(other, |qp, cx| qp.pacer.slow_down(cx));
@@ -178,7 +178,7 @@ impl Endpoint {
         let cnp = notice(qp, packet, &config.cnp, &self.config.gids, &defects);
         self.order += 1;
         let turn = Turn { due: self.now + response_delay, order: self.order };
-        self.port.push_notice(turn, handle, cnp, &packet.eth, &self.config);
+        self.port.push_notice(turn, handle, cnp, &self.config);
     }
 
     /// The next frame whose time has come, or the next event. To be called until it gives none.
@@ -193,13 +193,15 @@ impl Endpoint {
                 Sender::QueuePair(handle) => (handle, self.with_qp(handle, Qp::next_packet).flatten()),
                 Sender::Notice => {
                     let Some((handle, packet)) = self.port.pop_notice() else { continue };
-                    self.counters.count(Counter::CnpSent);
                     (handle, Some(packet))
                 }
             };
             if let (Some(packet), Some(qp)) = (packet, self.qps.get(handle)) {
                 self.ip_id = self.ip_id.wrapping_add(1);
                 self.counters.count(Counter::FramesSent);
+                if matches!(sender, Sender::Notice) {
+                    self.counters.count(Counter::CnpSent);
+                }
                 let frame = egress::frame(&self.config, &self.neighbours, &self.memory, qp, self.ip_id, &packet);
                 self.port.begin(self.now, frame.len(), &self.config);
                 if qp.pacer.counts(&packet) {

@@ -2,12 +2,12 @@
 
 use alloc::collections::VecDeque;
 
-use rocespec_codec::{Ethernet, MacControl};
+use rocespec_codec::MacControl;
 
 use crate::config::Config;
 use crate::congestion::NotificationPoint;
 use crate::packet::Packet;
-use crate::pause::{ClassBy, Ignored, PauseGate};
+use crate::pause::{Ignored, PauseGate};
 use crate::schedule::Turn;
 use crate::time::Time;
 use crate::verbs::QpHandle;
@@ -67,18 +67,17 @@ impl Port {
     }
 
     /// Lets a CNP wait for its turn.
-    pub(crate) fn push_notice(&mut self, turn: Turn, qp: QpHandle, packet: Packet, marked: &Ethernet, config: &Config) {
-        let class = packet.route.as_ref().map_or(0, |route| match config.pause.class_by {
-            ClassBy::Dscp => route.traffic_class >> 5,
-            ClassBy::Pcp if marked.tags.is_empty() => 0,
-            ClassBy::Pcp => route.service_level & 7,
+    pub(crate) fn push_notice(&mut self, turn: Turn, qp: QpHandle, packet: Packet, config: &Config) {
+        let class = packet.route.as_ref().map_or(0, |route| {
+            let is_tagged = route.learned.as_ref().is_some_and(|link| !link.tags.is_empty());
+            config.pause.class_by.class_of(route.traffic_class, is_tagged.then_some(route.service_level))
         });
         if self.notices.len() < MAX_NOTICES {
             self.notices.push_back(Notice { turn, class, qp, packet });
         }
     }
 
-    /// Class and turn of the next CNP: the oldest of a class that is not paused, or else the oldest.
+    /// Class and turn of the next CNP: the one that may begin first, the oldest of several.
     pub(crate) fn first_notice(&self) -> Option<(u8, Turn)> {
         self.notices.get(self.next_notice()).map(|notice| (notice.class, notice.turn))
     }

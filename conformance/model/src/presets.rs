@@ -1,4 +1,4 @@
-//! Policies that have a name: each is what some device in the field does.
+//! Policies that have a name: each takes one or two freedoms in another way than the plain one.
 
 use crate::policy::{
     AckInsteadOfResponse, AckWhen, BehindRnr, CreditPolicy, CreditUse, DuplicateAck, ExcessReads, ForeignSrq,

@@ -147,13 +147,7 @@ impl Qp {
         }
         match (self.state, to) {
             (_, QpState::Reset) => self.reset(),
-            (_, QpState::Error) => {
-                self.responder.outbox.clear();
-                self.abandon_message(Status::FlushError, cx);
-                if self.state != QpState::Error {
-                    self.flush_receives(cx);
-                }
-            }
+            (_, QpState::Error) => self.fall_silent(cx),
             (QpState::Init, QpState::Rtr) => {
                 self.responder.expected = self.attributes.rq_psn.unwrap_or_default();
             }
@@ -165,6 +159,16 @@ impl Qp {
         self.state = to;
     }
 
+    /// Goes to ERROR and says nothing more. Its requests are flushed by [`Qp::settle`].
+    pub(crate) fn fall_silent(&mut self, cx: &mut Context<'_>) {
+        self.responder.outbox.clear();
+        self.abandon_message(Status::FlushError, cx);
+        if self.state != QpState::Error {
+            self.state = QpState::Error;
+            self.flush_receives(cx);
+        }
+    }
+
     /// Traffic class of what it sends next.
     pub(crate) fn class(&self, class_by: ClassBy) -> u8 {
         let is_tagged = self.last_link.as_ref().is_some_and(|link| !link.tags.is_empty());
@@ -172,11 +176,7 @@ impl Qp {
             Some(datagram) if self.kind == QpKind::Ud => (datagram.traffic_class, datagram.service_level),
             _ => (self.attributes.traffic_class.unwrap_or(0), self.attributes.service_level.unwrap_or(0)),
         };
-        match class_by {
-            ClassBy::Dscp => traffic_class >> 5,
-            ClassBy::Pcp if is_tagged => service_level & 7,
-            ClassBy::Pcp => 0,
-        }
+        class_by.class_of(traffic_class, is_tagged.then_some(service_level))
     }
 
     /// True when requests from the peer are taken.

@@ -12,9 +12,9 @@ pub(crate) struct Shared {
 }
 
 impl Shared {
-    /// None yet; the first one will be `first`.
-    pub(crate) fn starting_at(first: u32) -> Shared {
-        Shared { users: BTreeMap::new(), next: first }
+    /// None yet. They count from 1: number 0 is the default protection domain.
+    pub(crate) fn new() -> Shared {
+        Shared { users: BTreeMap::new(), next: 1 }
     }
 
     pub(crate) fn create(&mut self) -> u32 {

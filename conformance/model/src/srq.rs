@@ -44,11 +44,11 @@ impl Srqs {
     }
 
     pub(crate) fn get(&self, handle: SrqHandle) -> Option<&Srq> {
-        self.0.get((handle.0 as usize).checked_sub(1)?)?.as_ref()
+        self.0.get(slot(handle)?)?.as_ref()
     }
 
     pub(crate) fn get_mut(&mut self, handle: SrqHandle) -> Option<&mut Srq> {
-        self.0.get_mut((handle.0 as usize).checked_sub(1)?)?.as_mut()
+        self.0.get_mut(slot(handle)?)?.as_mut()
     }
 
     /// The one that an XRCETH names.
@@ -64,6 +64,10 @@ impl Srqs {
     }
 
     pub(crate) fn remove(&mut self, handle: SrqHandle) -> Option<Srq> {
-        self.0.get_mut((handle.0 as usize).checked_sub(1)?)?.take()
+        self.0.get_mut(slot(handle)?)?.take()
     }
+}
+
+fn slot(handle: SrqHandle) -> Option<usize> {
+    (handle.0 as usize).checked_sub(1)
 }

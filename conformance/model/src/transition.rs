@@ -33,18 +33,15 @@ fn moves(kind: QpKind) -> &'static [Move] {
 
 /// What may be said of the way to the peer.
 const PATH: Names = &["gid_index", "traffic_class", "hop_limit", "flow_label", "service_level"];
+/// What a responder of a reliable connection has to know of it.
+const CONNECTION: Names = &["path_mtu", "dest_qpn", "rq_psn", "max_dest_rd_atomic", "min_rnr_timer", "remote_gid"];
 const ACCESS: Names = &["access"];
 const BOTH: Names = &["pkey_index", "access"];
 
 const RC: &[Move] = &[
     step(Reset, Init, BOTH, &[]),
     step(Init, Init, &[], &[BOTH]),
-    step(
-        Init,
-        Rtr,
-        &["path_mtu", "dest_qpn", "rq_psn", "max_dest_rd_atomic", "min_rnr_timer", "remote_gid"],
-        &[BOTH, PATH],
-    ),
+    step(Init, Rtr, CONNECTION, &[BOTH, PATH]),
     step(
         Rtr,
         Rts,
@@ -107,12 +104,7 @@ const XRC_INITIATOR: &[Move] = &[
 const XRC_TARGET: &[Move] = &[
     step(Reset, Init, BOTH, &[]),
     step(Init, Init, &[], &[BOTH]),
-    step(
-        Init,
-        Rtr,
-        &["path_mtu", "dest_qpn", "rq_psn", "max_dest_rd_atomic", "min_rnr_timer", "remote_gid"],
-        &[BOTH, PATH],
-    ),
+    step(Init, Rtr, CONNECTION, &[BOTH, PATH]),
     step(Rtr, Rts, &["sq_psn", "timeout"], &[&["access", "min_rnr_timer"]]),
     step(Rts, Rts, &[], &[&["access", "min_rnr_timer"]]),
     step(Rts, Sqd, &[], &[]),

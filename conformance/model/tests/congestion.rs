@@ -329,7 +329,7 @@ fn the_same_calls_give_the_same_frames() {
 }
 
 #[test]
-fn two_endpoints_and_a_switch_that_marks_find_a_common_rate() {
+fn cnps_while_it_is_too_fast_keep_it_near_the_rate() {
     // Marks come back as CNPs as long as the sender is faster than 1 Gb/s.
     let mut flow = reacting(ReactionConfig::PAPER);
     let mut last = 0;

@@ -1,10 +1,9 @@
 //! `rocespec compare`
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use rocespec_model::Policy;
+use rocespec_model::{Defects, Policy};
 
 use super::run::progress;
 use super::{Outcome, device, output, scenarios, stop};
@@ -80,10 +79,10 @@ pub(super) fn run(args: &Args) -> Outcome {
     let catalogue = args.source.load()?;
     let made = made(args)?;
     let planned = plan(args, &catalogue, &made)?;
-    if Policy::named(&args.policy).is_none() {
+    let Some(policy) = Policy::named(&args.policy) else {
         bail!("the model has no policy {:?}; `rocespec defects` lists them", args.policy);
-    }
-    let mut model = Emulator::named(&args.policy, device::built_in("emulator")?)?;
+    };
+    let mut model = Emulator::new(policy, Defects::NONE, device::built_in("emulator")?);
     let mut dut = args.device.start()?;
     let explanations = known::explanations(args.differences.as_deref(), &dut.profile().name)?;
     if let Some(folder) = &args.report {
@@ -109,12 +108,12 @@ pub(super) fn run(args: &Args) -> Outcome {
     compare::compare((&mut model, dut.as_mut()), &planned, &options, &stop::asked, &mut done);
     bar.finish_and_clear();
     let full = args.filters.is_empty();
+    if let Some(folder) = &args.report {
+        write_report(folder, &summary, full)?;
+    }
     match args.format {
         output::Format::Text => print(&text::summary(&summary, full))?,
         output::Format::Json => output::json(&summary)?,
-    }
-    if let Some(folder) = &args.report {
-        write_report(folder, &summary, full)?;
     }
     if let Some(error) = failure {
         return Err(error);
@@ -126,8 +125,7 @@ pub(super) fn run(args: &Args) -> Outcome {
 }
 
 fn print(text: &str) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    out.write_all(text.as_bytes()).and_then(|()| out.flush()).context("cannot write to standard output")
+    super::run::print(&mut std::io::stdout().lock(), text)
 }
 
 /// The sequences that are asked for: the first ones of the seed, and those that filters name.
@@ -174,7 +172,7 @@ fn write_case(folder: &Path, seed: u64, compared: &Compared) -> anyhow::Result<(
     let script = compare::script(seed, &compared.case).unwrap_or_default();
     for (ending, bytes) in [("pcapng", &compared.pcapng[..]), ("toml", script.as_bytes())] {
         if !bytes.is_empty() {
-            let place = folder.join(format!("{}.{ending}", compared.case.replace('/', ".")));
+            let place = folder.join(format!("{}.{ending}", super::run::file_name(&compared.case)));
             std::fs::write(&place, bytes).with_context(|| format!("cannot write {}", place.display()))?;
         }
     }

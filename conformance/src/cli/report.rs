@@ -25,14 +25,14 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args) -> Outcome {
-    let runs: Vec<Run> = args.runs.iter().map(|folder| read(folder)).collect::<anyhow::Result<_>>()?;
-    if let ([folder], [run]) = (&args.runs[..], &runs[..]) {
-        write(run.clone(), folder, &args.html)?;
+    let mut runs: Vec<Run> = args.runs.iter().map(|folder| read(folder)).collect::<anyhow::Result<_>>()?;
+    if let ([folder], [run]) = (&args.runs[..], &mut runs[..]) {
+        write(run, folder, &args.html)?;
         return Ok(0);
     }
     let places = html::folders(&runs);
-    for ((run, from), place) in runs.iter().zip(&args.runs).zip(&places) {
-        write(run.clone(), from, &args.html.join(place))?;
+    for ((run, from), place) in runs.iter_mut().zip(&args.runs).zip(&places) {
+        write(run, from, &args.html.join(place))?;
     }
     let placed: Vec<(String, Run)> = places.into_iter().zip(runs).collect();
     html::write_matrix(&placed, &args.html).with_context(|| cannot_write(&args.html))?;
@@ -46,7 +46,7 @@ fn read(folder: &Path) -> anyhow::Result<Run> {
 }
 
 /// Writes the report of a run, with those of its frames that are there.
-fn write(mut run: Run, from: &Path, to: &Path) -> anyhow::Result<()> {
+fn write(run: &mut Run, from: &Path, to: &Path) -> anyhow::Result<()> {
     for case in &mut run.cases {
         case.pcapng = case.pcapng.take().filter(|path| html::is_inside(path) && from.join(path).is_file());
         let Some(path) = &case.pcapng else { continue };
@@ -57,7 +57,7 @@ fn write(mut run: Run, from: &Path, to: &Path) -> anyhow::Result<()> {
             fs::copy(&source, &target).with_context(|| cannot_write(&target))?;
         }
     }
-    folder::write(&run, &decode::dissect, to).with_context(|| cannot_write(to))
+    folder::write(run, &decode::dissect, to).with_context(|| cannot_write(to))
 }
 
 fn cannot_write(path: &Path) -> String {

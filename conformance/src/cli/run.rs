@@ -109,7 +109,7 @@ pub(super) fn run(args: &Args) -> Outcome {
 }
 
 /// Prints. A reader who has seen enough (`rocespec run | head`) changes nothing about the verdict.
-fn print(out: &mut impl Write, text: &str) -> anyhow::Result<()> {
+pub(super) fn print(out: &mut impl Write, text: &str) -> anyhow::Result<()> {
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => Err(error).context("cannot write to standard output"),
         _ => Ok(()),
@@ -181,7 +181,7 @@ fn write_frames(folder: &Path, done: &mut Done) -> anyhow::Result<()> {
 }
 
 /// A case id as a file name: `rc.responder.psn-gap[ip=v6]`.
-fn file_name(id: &str) -> String {
+pub(super) fn file_name(id: &str) -> String {
     id.replace('/', ".")
 }
 

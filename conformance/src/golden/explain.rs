@@ -21,7 +21,7 @@ pub struct Explanation {
     /// Words of one packet that the tester sent just before.
     #[serde(default)]
     pub sent: String,
-    /// What differs: the name of a field, `packet`, `completion`, `qp` or `memory`.
+    /// What differs: the name of a field, `packet`, `completion`, `qp`, `event`, `memory`, `refusal` or `death`.
     pub subject: String,
     /// Words of what the model has; `nothing` for no packet.
     #[serde(default)]
@@ -68,7 +68,7 @@ pub struct Explained {
     /// Why it is there; empty while nobody has said.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub why: String,
-    /// Place of the explanation in its file, 0 = first.
+    /// Place of the explanation in the list, 0 = first.
     #[serde(skip)]
     pub by: Option<usize>,
 }

@@ -1,5 +1,4 @@
-//! Two accounts of one exchange held against each other: a device and the reference model, today's run and a golden trace,
-//! two captures.
+//! Two accounts of one exchange held against each other: that of a device and that of the reference model.
 //!
 //! [`Packet::of`] writes a packet with symbolic numbers, so that queue pair numbers, start PSNs, keys and addresses fall
 //! away. [`align`] finds which packet of one side belongs to which of the other. [`compare`] lists what differs, field by

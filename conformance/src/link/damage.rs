@@ -26,7 +26,7 @@ pub fn mark_ce(frame: &mut [u8]) -> bool {
 }
 
 /// Turns one bit over, counted from the first of the frame; beyond its end it begins anew.
-pub fn flip_bit(frame: &mut [u8], bit: u32) {
+fn flip_bit(frame: &mut [u8], bit: u32) {
     let bits = frame.len() * 8;
     if bits > 0 {
         let bit = bit as usize % bits;

@@ -10,7 +10,8 @@ use super::End;
 pub struct Fate {
     /// It never arrives.
     pub lost: bool,
-    /// It arrives so many times more, right behind itself. Only the first of them is damaged.
+    /// It arrives so many times more, right behind itself, or 100 us later when it is overtaken too. Only the first of
+    /// them is damaged.
     pub copies: u8,
     /// So many of the frames sent after it arrive before it; fewer when too few follow within 100 us.
     pub behind: u32,

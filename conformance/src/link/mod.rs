@@ -37,7 +37,7 @@ use std::time::Duration;
 
 use rocespec_model::Time;
 
-pub use damage::{flip_bit, mark_ce};
+pub use damage::mark_ce;
 pub use fate::{Damage, Fate, Fates};
 pub use faults::{Burst, Faults, RandomFaults, Rate};
 pub use listed::Listed;

@@ -95,7 +95,7 @@ pub(super) struct Bench<'d> {
     put_off: Option<Psn>,
     /// UDP source port of the device's first packet.
     source_port: Option<u16>,
-    /// When the last packet of the script left or came, or the software last did something. `after` counts from here.
+    /// When the last packet of the script left or came, or the software last posted a send request. `after` counts from here.
     last_step: Time,
     /// The script sends no request of the tester: the device asks, the tester answers.
     only_answers: bool,
@@ -349,9 +349,13 @@ fn later(one: Psn, other: Psn) -> Psn {
 
 /// A duration as a person writes it.
 fn duration(length: Duration) -> String {
-    match length.as_nanos() {
-        ns if ns % 1_000_000 == 0 => format!("{}ms", ns / 1_000_000),
-        ns if ns % 1_000 == 0 => format!("{}us", ns / 1_000),
-        ns => format!("{ns}ns"),
-    }
+    let ns = length.as_nanos();
+    let (unit, digits) = match ns {
+        1_000_000.. => ("ms", 6),
+        1_000.. => ("us", 3),
+        _ => return format!("{ns}ns"),
+    };
+    let size = 10u128.pow(digits);
+    let decimals = format!("{}.{:0width$}", ns / size, ns % size, width = digits as usize);
+    format!("{}{unit}", decimals.trim_end_matches('0').trim_end_matches('.'))
 }

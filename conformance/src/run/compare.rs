@@ -33,12 +33,6 @@ pub struct Compared {
     pub result: Outcome,
     /// What differs, in the order of the script.
     pub differences: Vec<Explained>,
-    /// What the model did.
-    #[serde(skip)]
-    pub model: Trace,
-    /// What the device did.
-    #[serde(skip)]
-    pub device: Trace,
     /// The device's frames: a pcapng file.
     #[serde(skip)]
     pub pcapng: Vec<u8>,
@@ -148,8 +142,6 @@ fn case(
         title: planned.scenario.title.clone(),
         result: Outcome::Same,
         differences: Vec::new(),
-        model: Trace::default(),
-        device: Trace::default(),
         pcapng: Vec::new(),
         repeat: format!("rocespec compare '{id}'{} --seed {}", options.repeat, options.seed),
         case: id,
@@ -164,19 +156,17 @@ fn case(
         compared.result = Outcome::NotPlayed(format!("the model: {error}"));
         return compared;
     }
-    compared.model = model.trace;
     for patience in [1, SECOND_LOOK] {
-        let guide = Guide { trace: &compared.model, patience };
+        let guide = Guide { trace: &model.trace, patience };
         let device = under_test.play(planned, options.seed, Some(guide));
-        compared.device = device.trace;
         compared.pcapng = device.pcapng;
-        let mut differences = golden::compare(&compared.model, &compared.device);
+        let mut differences = golden::compare(&model.trace, &device.trace);
         match device.ended {
             Ok(()) => {}
             Err(DutError::Crash(how)) => {
                 // What it did not do any more is no difference of its own.
-                differences.retain(|difference| stands_before(difference, &compared.device));
-                differences.push(last_words(&compared.device, Subject::Death, "a device that lives", &how));
+                differences.retain(|difference| stands_before(difference, &device.trace));
+                differences.push(last_words(&device.trace, Subject::Death, "a device that lives", &how));
                 if let Err(error) = under_test.dut.restart() {
                     compared.result = Outcome::NotPlayed(format!("the device is lost: {error}"));
                     return compared;
@@ -184,8 +174,8 @@ fn case(
             }
             Err(DutError::Refused(failure)) if failure.code != ErrorCode::Unsupported => {
                 // The rest of the script was not played.
-                differences.retain(|difference| stands_before(difference, &compared.device));
-                differences.push(last_words(&compared.device, Subject::Refusal, "carried out", &failure.to_string()));
+                differences.retain(|difference| stands_before(difference, &device.trace));
+                differences.push(last_words(&device.trace, Subject::Refusal, "carried out", &failure.to_string()));
             }
             Err(DutError::Refused(failure)) => {
                 compared.result = Outcome::Unsupported(failure.to_string());

@@ -6,7 +6,7 @@ use std::net::Ipv6Addr;
 use rocespec_codec::field;
 use rocespec_codec::notation::{Region, Scope};
 use rocespec_codec::{
-    Bth, Deth, Ethernet, Extensions, Ipv4, Ipv6, MacAddr, Net, Opcode, Psn, QKey, Qpn, RKey, ROCE_V2_PORT, Roce, Udp,
+    Bth, Deth, Ethernet, Extensions, MacAddr, Net, Opcode, Psn, QKey, Qpn, RKey, ROCE_V2_PORT, Roce, Udp,
 };
 use rocespec_control::{
     Access, Command, Device, GidKind, MemoryRegion, Qp, QpAttributes, QpCapacity, QpKind, QpState, Reply,
@@ -137,16 +137,10 @@ impl Connection {
 
     /// Symbols, for [`Scope::regions`].
     pub(super) fn symbols(&self) -> Vec<Region<'_>> {
-        let tester = Region {
-            name: TesterMemory::NAME,
-            va: TesterMemory::VA,
-            len: TesterMemory::LENGTH,
-            rkey: RKey::new(TesterMemory::RKEY),
-        };
         self.regions
             .iter()
             .map(|(name, region)| Region { name, va: region.va, len: region.length, rkey: RKey::new(region.rkey) })
-            .chain([tester])
+            .chain([TesterMemory::region()])
             .collect()
     }
 
@@ -262,33 +256,13 @@ struct End {
 
 /// An ordinary packet from one end to the other.
 fn ordinary(setup: &Setup, from: &End, to: &End, sport: u16) -> Roce<'static> {
-    let (src, dst) = (from.gid, to.gid);
     let opcode = match setup.transport {
         QpKind::Rc => Opcode::RC_SEND_ONLY,
         QpKind::Uc => Opcode::UC_SEND_ONLY,
         QpKind::Ud => Opcode::UD_SEND_ONLY,
     };
     let deth = Deth { qkey: QKey::new(setup.qkey), reserved: 0, src_qp: from.qpn };
-    let v6 =
-        Ipv6 { version: 6, traffic_class: 0, flow_label: 0, payload_len: 0, next_header: 0, hop_limit: 64, src, dst };
-    let net = match (setup.ip, src.to_ipv4_mapped(), dst.to_ipv4_mapped()) {
-        (Network::V4, Some(src), Some(dst)) => Net::V4(Ipv4 {
-            version: 4,
-            ihl: 5,
-            tos: 0,
-            total_len: 0,
-            id: 0,
-            flags_offset: Ipv4::DF,
-            ttl: 64,
-            protocol: 0,
-            checksum: 0,
-            src,
-            dst,
-            options: &[],
-        }),
-        (Network::V1, ..) => Net::Grh(v6),
-        _ => Net::V6(v6),
-    };
+    let net = setup.ip.ordinary(from.gid, to.gid);
     let udp = Udp { sport, dport: ROCE_V2_PORT, len: 0, checksum: 0 };
     let mut packet = Roce {
         eth: Ethernet { dst: to.mac, src: from.mac, tags: Default::default(), ethertype: 0 },

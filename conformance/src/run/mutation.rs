@@ -3,7 +3,7 @@
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use rocespec_model::{CreditUse, Defect, Defects, Policy};
+use rocespec_model::{Defect, Defects, Policy};
 use rocespec_reports::outcome::{Case, Verdict};
 use serde::Serialize;
 
@@ -69,9 +69,10 @@ pub fn notice(scenarios: &[Scenario], profile: &Profile, seed: u64) -> Vec<Notic
 
 /// A policy under which a defect can show: what only comes with credits shows on a device that keeps to them.
 fn policy_of(defect: Defect) -> Policy {
-    let with_credits = || Policy::PRESETS.iter().map(|(_, policy)| *policy).find(|p| p.credit_use == CreditUse::Kept);
     match defect {
-        Defect::IgnoresCredits | Defect::IgnoresUnsolicitedCredits => with_credits().unwrap_or_default(),
+        Defect::IgnoresCredits | Defect::IgnoresUnsolicitedCredits => {
+            Policy::named("credits-on").expect("the preset that keeps to credits")
+        }
         _ => Policy::default(),
     }
 }

@@ -8,7 +8,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::diagnostics::{Diagnostics, Problem, position};
-use super::header::{Axis, Network, Scenario, Setup};
+use super::header::{Axis, Scenario, Setup};
+use super::network::Network;
 use super::parse::{Context, script};
 use super::verb::RIGHTS;
 use super::words::{Piece, one_of, suggestion};

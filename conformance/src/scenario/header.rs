@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use rocespec_control::{Access, QpKind};
 use rocespec_reports::outcome::Level;
 
+use super::network::Network;
 use super::script::Step;
 
 /// A scenario, ready to run.
@@ -47,17 +48,6 @@ pub enum Axis {
     Mtu,
 }
 
-/// Network kind of a connection.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Network {
-    /// RoCE v2 over IPv4.
-    V4,
-    /// RoCE v2 over IPv6.
-    V6,
-    /// RoCE v1.
-    V1,
-}
-
 impl Axis {
     /// All.
     pub const ALL: [Axis; 3] = [Axis::StartPsn, Axis::Ip, Axis::Mtu];
@@ -68,20 +58,6 @@ impl Axis {
             Axis::StartPsn => "start_psn",
             Axis::Ip => "ip",
             Axis::Mtu => "mtu",
-        }
-    }
-}
-
-impl Network {
-    /// All.
-    pub const ALL: [Network; 3] = [Network::V4, Network::V6, Network::V1];
-
-    /// Name in scenario files and in ids of cases.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Network::V4 => "v4",
-            Network::V6 => "v6",
-            Network::V1 => "v1",
         }
     }
 }

@@ -6,6 +6,7 @@ mod diagnostics;
 mod file;
 mod header;
 mod load;
+mod network;
 mod packet;
 mod parse;
 mod post;
@@ -17,8 +18,9 @@ mod words;
 
 pub use diagnostics::{Diagnostics, FileProblems, Problem};
 pub use file::{CAPABILITIES, parse};
-pub use header::{Axis, Network, Scenario, Setup, Variant};
+pub use header::{Axis, Scenario, Setup, Variant};
 pub use load::{catalogue, load, load_folder};
+pub use network::Network;
 pub use script::{
     Action, Alternative, CompletionPattern, Local, MemoryBytes, PacketText, Post, Step, TesterMemory, Verb, When,
 };

@@ -4,7 +4,7 @@ use rocespec_codec::notation::{Line, NotationError, NotationErrorKind, Region, S
 use rocespec_codec::{Ipv4, Net, RKey, Roce};
 
 use super::diagnostics::Problem;
-use super::header::Network;
+use super::network::Network;
 use super::script::TesterMemory;
 use super::words::Piece;
 
@@ -42,16 +42,10 @@ pub(super) fn check(text: Piece<'_>, purpose: Purpose, networks: &[Network], reg
         return Err(text.wrong("no packet stands here"));
     }
     // Addresses and keys that no region will have: what matters is that the names are known.
-    let tester = Region {
-        name: TesterMemory::NAME,
-        va: TesterMemory::VA,
-        len: TesterMemory::LENGTH,
-        rkey: RKey::new(TesterMemory::RKEY),
-    };
     let regions: Vec<Region<'_>> = (1..)
         .zip(&regions.known)
         .map(|(at, (name, len))| Region { name, va: at << 48, len: *len, rkey: RKey::new(at as u32) })
-        .chain([tester])
+        .chain([TesterMemory::region()])
         .collect();
     let mut buffer = vec![0; LONGEST_FRAME];
     for (at, network) in networks.iter().enumerate() {

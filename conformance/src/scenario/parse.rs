@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::diagnostics::{Problem, column};
-use super::header::Network;
+use super::network::Network;
 use super::packet::{Purpose, Regions, check};
-use super::script::{Action, Alternative, PacketText, Step, Verb, When};
+use super::script::{Action, Alternative, PacketText, Step, When};
 use super::verb::verb;
 use super::words::{Piece, duration, suggestion};
 use crate::ledger::Ledger;
@@ -233,10 +233,7 @@ impl Reader<'_, '_> {
 fn can_fail(action: &Action) -> bool {
     match action {
         Action::Expect { .. } | Action::Silence { .. } | Action::Probe => true,
-        Action::Dut(verb) => {
-            use Verb::{CheckCompletions, CheckEvent, CheckMemory, CheckState};
-            matches!(verb, CheckMemory(_) | CheckCompletions(_) | CheckState(_) | CheckEvent(_))
-        }
+        Action::Dut(verb) => verb.asks(),
         Action::Send(_) | Action::Wait(_) => false,
     }
 }

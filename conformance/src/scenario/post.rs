@@ -8,6 +8,7 @@ use super::script::{Local, Post, TesterMemory, Verb};
 use super::verb::{MAX_REGION, MAX_REQUESTS, place};
 use super::words::{Piece, bytes, number, one_of, suggestion};
 
+const MAX_WORD: u64 = u32::MAX as u64;
 /// Flags by name. A request is signaled unless it says otherwise.
 const FLAGS: &[(&str, SendFlag)] =
     &[("fence", SendFlag::Fence), ("solicited", SendFlag::Solicited), ("inline", SendFlag::Inline)];
@@ -63,7 +64,7 @@ pub(super) fn post(name: Piece<'_>, rest: Piece<'_>, regions: &mut Regions) -> R
     let words = rest.words();
     let (count, words) = match &words[..] {
         [count, times, words @ ..] if times.text == "x" => {
-            (number(*count, "the count of requests", 1..MAX_REQUESTS + 1)?, words)
+            (number(*count, "the count of requests", 1..=MAX_REQUESTS)?, words)
         }
         words => (1, words),
     };
@@ -119,7 +120,7 @@ fn is_mark(form: &Form, word: &str) -> bool {
 
 /// The device's own end: what stands in front of fields and flags.
 fn local(kind: Data, at: Piece<'_>, words: &[Piece<'_>], regions: &Regions) -> Result<Local, Problem> {
-    let length = |word: Piece<'_>| number(word, "the number of bytes", 0..MAX_REGION + 1).map(|length| length as u32);
+    let length = |word: Piece<'_>| number(word, "the number of bytes", 0..=MAX_REGION).map(|length| length as u32);
     let is_length = |word: &Piece<'_>| word.text.bytes().all(|byte| byte.is_ascii_digit() || byte == b'_');
     let named = |word: Piece<'_>, length: u32| {
         let (name, offset) = place(word, u64::from(length), regions)?;
@@ -142,10 +143,10 @@ fn local(kind: Data, at: Piece<'_>, words: &[Piece<'_>], regions: &Regions) -> R
 
 fn field(post: &mut Post, key: Piece<'_>, value: Piece<'_>) -> Result<(), Problem> {
     match key.text {
-        "va" => post.remote_va = symbol(value, TesterMemory::VA, "the address")?,
-        "rkey" => post.rkey = symbol(value, u64::from(TesterMemory::RKEY), "the key")? as u32,
+        "va" => post.remote_va = symbol(value, TesterMemory::VA, u64::MAX, TesterMemory::LENGTH - 1, "the address")?,
+        "rkey" => post.rkey = key_of(value)? as u32,
         "imm" => {
-            post.immediate = number(value, "the immediate data", 0..1 << 32)? as u32;
+            post.immediate = number(value, "the immediate data", 0..=MAX_WORD)? as u32;
             post.opcode = match post.opcode {
                 Opcode::Send => Opcode::SendWithImmediate,
                 Opcode::RdmaWrite => Opcode::RdmaWriteWithImmediate,
@@ -153,29 +154,31 @@ fn field(post: &mut Post, key: Piece<'_>, value: Piece<'_>) -> Result<(), Proble
             };
         }
         "inv" => {
-            post.immediate = symbol(value, u64::from(TesterMemory::RKEY), "the key")? as u32;
+            post.immediate = key_of(value)? as u32;
             if post.opcode != Opcode::Send {
                 return Err(key.wrong("a message has immediate data or a key to invalidate, not both"));
             }
             post.opcode = Opcode::SendWithInvalidate;
         }
-        "qkey" => post.qkey = Some(number(value, "the Q_Key", 0..1 << 32)? as u32),
-        "swap" => post.swap = number(value, "the value", 0..u64::MAX)?,
-        _ => post.compare_add = number(value, "the value", 0..u64::MAX)?,
+        "qkey" => post.qkey = Some(number(value, "the Q_Key", 0..=MAX_WORD)? as u32),
+        "swap" => post.swap = number(value, "the value", 0..=u64::MAX)?,
+        _ => post.compare_add = number(value, "the value", 0..=u64::MAX)?,
     }
     Ok(())
 }
 
-/// A number, or `tester` with an offset.
-fn symbol(value: Piece<'_>, tester: u64, what: &str) -> Result<u64, Problem> {
-    let is_key = tester <= u64::from(u32::MAX);
-    let (most, farthest) = if is_key { (1 << 32, 1 << 16) } else { (u64::MAX, TesterMemory::LENGTH) };
+fn key_of(value: Piece<'_>) -> Result<u64, Problem> {
+    symbol(value, u64::from(TesterMemory::RKEY), MAX_WORD, 0xffff, "the key")
+}
+
+/// A number up to `most`, or `tester` with an offset up to `farthest`.
+fn symbol(value: Piece<'_>, tester: u64, most: u64, farthest: u64, what: &str) -> Result<u64, Problem> {
     match value.split_at_char('+') {
         Some((name, offset)) if name.text == TesterMemory::NAME => {
-            Ok(tester + number(offset, "the offset", 0..farthest)?)
+            Ok(tester + number(offset, "the offset", 0..=farthest)?)
         }
         None if value.text == TesterMemory::NAME => Ok(tester),
-        _ if value.text.starts_with(|first: char| first.is_ascii_digit()) => number(value, what, 0..most),
+        _ if value.text.starts_with(|first: char| first.is_ascii_digit()) => number(value, what, 0..=most),
         _ => Err(value.wrong(format!("`{}` is not known here", value.text)).label("a number, or the memory `tester`")),
     }
 }

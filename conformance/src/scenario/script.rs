@@ -4,6 +4,8 @@
 use std::net::Ipv6Addr;
 use std::time::Duration;
 
+use rocespec_codec::RKey;
+use rocespec_codec::notation::Region;
 use rocespec_control::{Access, Opcode, QpState, SendFlag};
 
 /// One step of a script.
@@ -114,6 +116,14 @@ pub enum Verb {
     Post(Post),
 }
 
+impl Verb {
+    /// It asks what the software sees, and does nothing.
+    pub(crate) fn asks(&self) -> bool {
+        use Verb::{CheckCompletions, CheckEvent, CheckMemory, CheckState};
+        matches!(self, CheckMemory(_) | CheckCompletions(_) | CheckState(_) | CheckEvent(_))
+    }
+}
+
 /// Send requests that are alike.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Post {
@@ -170,6 +180,12 @@ impl TesterMemory {
     pub const LENGTH: u64 = 1 << 32;
     /// Its key.
     pub const RKEY: u32 = 0x7e57_0000;
+
+    /// Its place in the notation.
+    pub(crate) fn region() -> Region<'static> {
+        let (name, va, len) = (TesterMemory::NAME, TesterMemory::VA, TesterMemory::LENGTH);
+        Region { name, va, len, rkey: RKey::new(TesterMemory::RKEY) }
+    }
 }
 
 /// Bytes at a place in a named region.

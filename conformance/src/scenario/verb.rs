@@ -134,11 +134,11 @@ fn receive(name: Piece<'_>, rest: Piece<'_>, regions: &mut Regions) -> Result<Ve
     let words = rest.words();
     let (count, words) = match words[..] {
         [count, times, ref buffer @ ..] if times.text == "x" => {
-            (number(count, "the count of receives", 1..MAX_REQUESTS + 1)?, buffer)
+            (number(count, "the count of receives", 1..=MAX_REQUESTS)?, buffer)
         }
         ref buffer => (1, buffer),
     };
-    let size = |word: Piece<'_>| number(word, "the size of a receive buffer", 0..MAX_BUFFER + 1);
+    let size = |word: Piece<'_>| number(word, "the size of a receive buffer", 0..=MAX_BUFFER);
     let buffer = match words {
         [length] => Local::Nameless(size(*length)? as u32),
         [region, length] => {
@@ -184,7 +184,7 @@ fn register(name: Piece<'_>, rest: Piece<'_>, regions: &mut Regions) -> Result<V
     if regions.length(region.text).is_some() {
         return Err(region.wrong(format!("`{}` is registered already", region.text)));
     }
-    let length = number(*size, "the size of a region", 1..MAX_REGION + 1)?;
+    let length = number(*size, "the size of a region", 1..=MAX_REGION)?;
     let access = match rights {
         [] => {
             return Err(name.wrong("which rights does a peer have?").label("name them after the size, or say `none`"));
@@ -210,7 +210,7 @@ fn memory(name: Piece<'_>, rest: Piece<'_>, regions: &Regions) -> Result<MemoryB
 /// `NAME[+OFFSET]`, where so many bytes of a registered region lie.
 pub(super) fn place(place: Piece<'_>, length: u64, regions: &Regions) -> Result<(String, u64), Problem> {
     let (region, offset) = match place.split_at_char('+') {
-        Some((region, offset)) => (region, number(offset, "the offset", 0..MAX_REGION)?),
+        Some((region, offset)) => (region, number(offset, "the offset", 0..=MAX_REGION - 1)?),
         None => (place, 0),
     };
     let Some(size) = regions.length(region.text) else {
@@ -261,7 +261,7 @@ fn completions(name: Piece<'_>, rest: Piece<'_>) -> Result<Vec<CompletionPattern
 /// `recv`, `recv|recv_rdma_with_imm`, `recv:2`.
 fn completion_head(head: Piece<'_>) -> Result<CompletionPattern, Problem> {
     let (kinds, count) = match head.split_at_char(':') {
-        Some((kinds, count)) => (kinds, number(count, "the count of completions", 1..MAX_REQUESTS + 1)?),
+        Some((kinds, count)) => (kinds, number(count, "the count of completions", 1..=MAX_REQUESTS)?),
         None => (head, 1),
     };
     let opcodes = names(kinds, "kind of completion", KINDS)?;
@@ -273,8 +273,8 @@ fn completion_field(field: Piece<'_>, pattern: &mut CompletionPattern) -> Result
         return Err(field.wrong("the form is `len=…`, `imm=…`, `status=…` or `from=tester`"));
     };
     let set = match one_of(key, "field of a completion", &[("len", 0), ("imm", 1), ("status", 2), ("from", 3)])? {
-        0 => pattern.length.replace(number(value, "the length", 0..1 << 32)? as u32).is_some(),
-        1 => pattern.immediate.replace(number(value, "the immediate data", 0..1 << 32)? as u32).is_some(),
+        0 => pattern.length.replace(number(value, "the length", 0..=u64::from(u32::MAX))? as u32).is_some(),
+        1 => pattern.immediate.replace(number(value, "the immediate data", 0..=u64::from(u32::MAX))? as u32).is_some(),
         3 => {
             one_of(value, "sender", &[(TesterMemory::NAME, ())])?;
             std::mem::replace(&mut pattern.from_tester, true)

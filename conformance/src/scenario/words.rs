@@ -1,6 +1,6 @@
 //! Text that knows where in the file it stands, and what is read from it alike in several places.
 
-use std::ops::Range;
+use std::ops::{Range, RangeInclusive};
 use std::time::Duration;
 
 use super::diagnostics::Problem;
@@ -67,7 +67,7 @@ impl<'a> Piece<'a> {
 }
 
 /// A number in decimal, or in hex after `0x`, between two bounds.
-pub(super) fn number(word: Piece<'_>, what: &str, bounds: Range<u64>) -> Result<u64, Problem> {
+pub(super) fn number(word: Piece<'_>, what: &str, bounds: RangeInclusive<u64>) -> Result<u64, Problem> {
     let parsed = match word.text.strip_prefix("0x") {
         Some(hex) if hex.starts_with(|first: char| first.is_ascii_hexdigit()) => u64::from_str_radix(hex, 16).ok(),
         None if word.text.starts_with(|first: char| first.is_ascii_digit()) => word.text.parse().ok(),
@@ -77,8 +77,8 @@ pub(super) fn number(word: Piece<'_>, what: &str, bounds: Range<u64>) -> Result<
         None => Err(word.wrong(format!("`{}` is not a number", word.text)).label(format!("{what} stands here"))),
         Some(number) if !bounds.contains(&number) => Err(word.wrong(format!("{what} is out of range")).label(format!(
             "{} to {} is possible",
-            bounds.start,
-            bounds.end - 1
+            bounds.start(),
+            bounds.end()
         ))),
         Some(number) => Ok(number),
     }

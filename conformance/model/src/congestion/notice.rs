@@ -1,6 +1,6 @@
 //! A CNP for a packet that met congestion (A17.9.3).
 
-use rocespec_codec::{Ecn, Extensions, Net, Opcode, PKey, Psn, Roce};
+use rocespec_codec::{Ecn, Extensions, Net, Opcode, Psn, Roce};
 
 use super::CnpConfig;
 use crate::config::{GidEntry, GidKind};
@@ -41,7 +41,7 @@ pub(crate) fn notice(qp: &Qp, marked: &Roce<'_>, config: &CnpConfig, gids: &[Gid
     };
     let opcode = if defects.has(Defect::SendsNativeCnp) { Opcode::CNP_NATIVE } else { Opcode::CNP };
     let psn = if defects.has(Defect::SendsCnpWithPsn) { marked.bth.psn } else { Psn::new(0) };
-    let pkey: PKey = if defects.has(Defect::SendsCnpWithOwnPkey) { qp.pkey } else { marked.bth.pkey };
+    let pkey = if defects.has(Defect::SendsCnpWithOwnPkey) { qp.pkey } else { marked.bth.pkey };
     let body = if defects.has(Defect::SendsCnpWithBody) { [0xff; 16] } else { [0; 16] };
     Packet {
         payload: Payload::Bytes(body.to_vec()),

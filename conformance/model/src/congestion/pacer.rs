@@ -9,6 +9,7 @@ use crate::context::Context;
 use crate::counters::Counter;
 use crate::defect::Defect;
 use crate::packet::Packet;
+use crate::requester::is_read_response;
 use crate::schedule::Turn;
 use crate::time::Time;
 
@@ -73,7 +74,7 @@ impl Pacer {
 
     /// True when what is sent has to be told to [`Pacer::sent`].
     pub(crate) fn counts(&self, packet: &Packet) -> bool {
-        self.reaction.is_some() && (is_request(packet) || is_read_response(packet))
+        self.reaction.is_some() && (is_request(packet) || is_read_response(packet.opcode.operation()))
     }
 
     /// A packet leaves in a frame of so many bytes.
@@ -86,9 +87,4 @@ impl Pacer {
 
 fn is_request(packet: &Packet) -> bool {
     packet.opcode.info().is_some_and(rocespec_codec::Info::is_request)
-}
-
-/// Responses that bring data: they are held back, acknowledgements are not.
-fn is_read_response(packet: &Packet) -> bool {
-    (0x0d..=0x10).contains(&packet.opcode.operation())
 }

@@ -24,7 +24,7 @@ pub(crate) use window::Binding;
 const FIRST_VA: u64 = 0x7f00_0000_0000;
 const PAGE: u64 = 4096;
 
-/// Most objects that an endpoint ever makes: keys have 24 bits for their number.
+/// Object numbers stay below: keys have 24 bits for them.
 const MAX_OBJECTS: usize = 1 << 24;
 
 /// All regions and windows of an endpoint. Handles, keys and addresses follow from the order of registration and are not

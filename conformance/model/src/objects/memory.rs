@@ -9,7 +9,7 @@ impl Endpoint {
     /// Registers zeroed memory. Remote write and remote atomic rights bring local write with them.
     ///
     /// # Errors
-    /// When `length` is 0 or above [`crate::MAX_REGION`], or 2^24 regions and windows were made already.
+    /// When `length` is 0 or above [`crate::MAX_REGION`], or 2^24 - 1 regions and windows were made already.
     pub fn register_memory(&mut self, length: u64, access: Access) -> Result<MemoryRegion, VerbError> {
         self.register_memory_in(PdHandle::DEFAULT, length, access)
     }
@@ -56,7 +56,7 @@ impl Endpoint {
     /// Makes a memory window that is bound to nothing. A request of a queue pair binds it.
     ///
     /// # Errors
-    /// When there is no such protection domain, or 2^24 regions and windows were made already.
+    /// When there is no such protection domain, or 2^24 - 1 regions and windows were made already.
     pub fn allocate_window(&mut self, pd: PdHandle, kind: WindowKind) -> Result<MemoryWindow, VerbError> {
         self.check_pd(pd)?;
         let window = self.memory.allocate_window(pd, kind)?;

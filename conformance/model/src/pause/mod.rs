@@ -10,7 +10,7 @@ mod stop;
 
 pub use gate::{Ignored, PauseGate};
 pub use speed::LinkSpeed;
-pub use stop::{PFC_CLIENT_STOP, StopBound, stop_bound};
+pub use stop::{StopBound, stop_bound};
 
 use rocespec_codec::{Ethernet, Net};
 
@@ -51,9 +51,14 @@ pub enum ClassBy {
 impl ClassBy {
     /// The class of a frame, 0 to 7.
     pub fn class(self, eth: &Ethernet, net: &Net<'_>) -> u8 {
+        self.class_of(net.traffic_class(), eth.tags.first().map(|tag| (tag.tci >> 13) as u8))
+    }
+
+    /// The class of a frame with this traffic class and, when it is tagged, this priority.
+    pub(crate) fn class_of(self, traffic_class: u8, priority: Option<u8>) -> u8 {
         match self {
-            ClassBy::Pcp => eth.tags.first().map_or(0, |tag| (tag.tci >> 13) as u8),
-            ClassBy::Dscp => net.traffic_class() >> 5,
+            ClassBy::Pcp => priority.unwrap_or(0) & 7,
+            ClassBy::Dscp => traffic_class >> 5,
         }
     }
 }

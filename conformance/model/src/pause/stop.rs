@@ -15,10 +15,6 @@ pub enum StopBound {
     Unverified,
 }
 
-/// What priority-based flow control grants the MAC client alone, without the delays of MAC and PHY; rounded up from
-/// 614.4 ns (802.1Q, clause unverified).
-pub const PFC_CLIENT_STOP: Duration = Duration::from_nanos(615);
-
 /// By when a port that gets a PAUSE frame has to stop. 10GBASE-T has 74 quanta instead of 60.
 pub const fn stop_bound(speed: LinkSpeed) -> StopBound {
     match speed {

@@ -7,7 +7,7 @@ use super::{Cursor, Timer, unreliable};
 use crate::context::Context;
 use crate::defect::Defect;
 use crate::qp::Qp;
-use crate::verbs::{Completion, QpState, Status};
+use crate::verbs::{Completion, Status};
 
 /// Completes the oldest request.
 pub(super) fn first(qp: &mut Qp, status: Status, cx: &Context<'_>) {
@@ -42,10 +42,7 @@ pub(super) fn fail(qp: &mut Qp, status: Status, cx: &mut Context<'_>) {
     if cx.has(Defect::SendsAfterFailure) {
         return;
     }
-    qp.state = QpState::Error;
-    qp.responder.outbox.clear();
-    qp.abandon_message(Status::FlushError, cx);
-    qp.flush_receives(cx);
+    qp.fall_silent(cx);
     flush(qp, cx);
 }
 

@@ -67,10 +67,9 @@ pub(super) fn begin(qp: &mut Qp, cx: &Context<'_>) {
     }
     let SendRequest { mr, offset, length, .. } = work.request;
     let (bytes, right) = buffer(&work.request);
-    let allows = |mr, offset, bytes: u32, right| {
-        cx.memory.allows_local(cx.owner.pd, mr, offset, bytes.into(), right, cx.defects)
-    };
-    let has_data = bytes == 0 || work.data.is_some() || allows(mr, offset, bytes, right);
+    let has_data = bytes == 0
+        || work.data.is_some()
+        || cx.memory.allows_local(cx.owner.pd, mr, offset, bytes.into(), right, cx.defects);
     work.stage = if work.needs_response() && depth == 0 && !cx.has(Defect::ExceedsRdAtomic) {
         Stage::Faulty(Status::LocalQpOperationError)
     } else if qp.kind == QpKind::Ud && length as usize > mtu {

@@ -40,6 +40,7 @@ use credit::Credit;
 use work::{Stage, Work};
 
 pub(crate) use local::may_post;
+pub(crate) use read::is_read_response;
 
 /// State of the requester's side of a queue pair.
 #[derive(Debug, Default)]
@@ -114,6 +115,11 @@ impl Requester {
     /// PSNs that were sent and are not acknowledged.
     fn outstanding(&self) -> u32 {
         self.sent.since(self.oldest).max(0) as u32
+    }
+
+    /// PSNs between the oldest that is not acknowledged and the packet that is sent next.
+    fn in_flight(&self) -> u32 {
+        self.cursor_psn().since(self.oldest).max(0) as u32
     }
 
     /// PSN of the packet that is sent next.

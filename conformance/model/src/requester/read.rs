@@ -76,7 +76,8 @@ fn take(qp: &mut Qp, packet: &Roce<'_>, psn: Psn, cx: &mut Context<'_>) -> Resul
     }
 }
 
-fn is_read_response(operation: u8) -> bool {
+/// Responses that bring data.
+pub(crate) fn is_read_response(operation: u8) -> bool {
     (Opcode::RC_RDMA_READ_RESPONSE_FIRST.0..=Opcode::RC_RDMA_READ_RESPONSE_ONLY.0).contains(&operation)
 }
 

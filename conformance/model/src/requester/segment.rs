@@ -19,7 +19,7 @@ pub(super) fn packet(work: &mut Work, first: Psn, number: u32, mtu: usize, cx: &
     let is_first = number == 0;
     let is_last = number + 1 >= work.packets(mtu);
     let from = number * mtu as u32;
-    let len = (request.length - from.min(request.length)).min(mtu as u32);
+    let len = request.length.saturating_sub(from).min(mtu as u32);
     let len = if !is_last && cx.has(Defect::SendsShortPackets) { len / 2 } else { len };
     let mut ext = Extensions::default();
     let is_write = matches!(request.operation, SendOperation::RdmaWrite | SendOperation::RdmaWriteWithImmediate);

@@ -36,9 +36,8 @@ pub(super) fn may_send(qp: &Qp, cx: &Context<'_>) -> bool {
 
 /// True when nothing but time keeps the packet behind the last one that was sent from leaving.
 pub(super) fn has_room_behind(qp: &Qp, cx: &Context<'_>) -> bool {
-    let in_flight = qp.requester.cursor_psn().since(qp.requester.oldest).max(0) as u32;
     let next = qp.requester.queue.get(qp.requester.cursor.work);
-    in_flight < limit(cx) && next.is_none_or(|work| has_credit(&qp.requester, work, cx))
+    qp.requester.in_flight() < limit(cx) && next.is_none_or(|work| has_credit(&qp.requester, work, cx))
 }
 
 fn limit(cx: &Context<'_>) -> u32 {
@@ -46,7 +45,7 @@ fn limit(cx: &Context<'_>) -> u32 {
 }
 
 fn has_room(requester: &Requester, work: &Work, mtu: usize, cx: &Context<'_>) -> bool {
-    let in_flight = requester.cursor_psn().since(requester.oldest).max(0) as u32;
+    let in_flight = requester.in_flight();
     let takes = if work.needs_response() { work.psns(mtu).saturating_sub(work.answered) } else { 1 };
     in_flight == 0 || in_flight + takes <= limit(cx)
 }

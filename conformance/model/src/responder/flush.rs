@@ -15,7 +15,7 @@ use crate::verbs::Access;
 const SELECTIVITY_RANGE: u32 = 0;
 const SELECTIVITY_REGION: u32 = 1;
 
-/// Longest range in bytes.
+/// Longest range in bytes (clause unverified).
 const MAX_RANGE: u32 = (1 << 31) - 1;
 
 pub(super) fn execute(qp: &mut Qp, request: &Request<'_, '_>, cx: &mut Context<'_>) -> Result<(), Refusal> {

@@ -71,12 +71,12 @@ impl Outbox {
         self.push_entry(response, false, cx);
     }
 
-    /// The response to a duplicate.
     /// True when the first one answers a request that was answered before.
     pub(super) fn front_is_repeated(&self) -> bool {
         self.0.front().is_some_and(|entry| entry.is_repeated)
     }
 
+    /// The response to a duplicate.
     pub(super) fn push_again(&mut self, response: Response, cx: &mut Context<'_>) {
         self.push_entry(response, true, cx);
     }

@@ -112,13 +112,13 @@ impl Lab {
     }
 }
 
-fn response(opcode: Opcode, psn: u32, msn: u32, syndrome: Syndrome) -> Req {
+pub fn response(opcode: Opcode, psn: u32, msn: u32, syndrome: Syndrome) -> Req {
     let mut answer = req(opcode, psn).no_ack();
     answer.ext.aeth = Aeth { syndrome, msn: Msn::new(msn) };
     answer
 }
 
-fn unlimited() -> Syndrome {
+pub fn unlimited() -> Syndrome {
     Syndrome::ack(Credits::new(31))
 }
 

@@ -1,9 +1,8 @@
 //! What a queue pair sends when its software posts requests.
 
-use rocespec_codec::{Aeth, Credits, Msn, Opcode, Syndrome};
 use rocespec_model::{SendOperation, SendRequest};
 
-use crate::harness::{Lab, MTU, Req, look, pattern, req};
+use crate::harness::{Lab, MTU, look, pattern};
 
 /// A request for the first bytes of the region.
 pub(crate) fn request(operation: SendOperation, length: u32) -> SendRequest {
@@ -30,11 +29,4 @@ pub(crate) fn shape(lab: &Lab, frames: &[Vec<u8>]) -> Vec<String> {
         })
     };
     frames.iter().map(line).collect()
-}
-
-/// What a peer answers when all is well.
-pub(crate) fn answer(opcode: Opcode, psn: u32, msn: u32) -> Req {
-    let mut answer = req(opcode, psn);
-    answer.ext.aeth = Aeth { syndrome: Syndrome::ack(Credits::NONE), msn: Msn::new(msn) };
-    answer
 }

@@ -206,8 +206,9 @@ fn a_message_that_has_begun_is_flushed_with_the_queue_pair() {
     let mut lab = uc();
     lab.send(first(0));
     lab.modify(crate::harness::to(QpState::Error));
-    assert_eq!(lab.statuses().len(), 4);
-    assert!(lab.statuses().iter().all(|(_, status)| *status == "wr_flush_err"));
+    let statuses = lab.statuses();
+    assert_eq!(statuses.len(), 4);
+    assert!(statuses.iter().all(|(_, status)| *status == "wr_flush_err"));
 }
 
 #[test]

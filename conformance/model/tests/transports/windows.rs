@@ -5,9 +5,9 @@ use rocespec_model::{
     Access, Bind, MemoryWindow, PdHandle, QpKind, QpState, SendOperation, SendRequest, VerbError, WindowKind,
 };
 
+use crate::harness::requester::ack;
 use crate::harness::requester::requester_with;
 use crate::harness::{Lab, Req, req, to};
-use crate::sent::answer;
 
 const KEY: u8 = 0x5a;
 
@@ -223,7 +223,7 @@ fn requests_keep_their_order_around_a_bind() {
     lab.port.post_send(lab.qp, &SendRequest { wr_id: 9, ..send }).unwrap();
     assert_eq!(lab.leaving().len(), 1);
     assert!(!lab.port.query_window(window.handle).unwrap().is_bound);
-    lab.send(answer(Opcode::RC_ACKNOWLEDGE, 0, 1));
+    lab.send(ack(0, 1));
     assert!(lab.port.query_window(window.handle).unwrap().is_bound);
     assert_eq!(lab.statuses(), [(1, "success"), (5, "success")]);
 }

@@ -59,10 +59,9 @@ fn the_request_says_which_queue_it_is_for() {
 fn responses_are_those_of_xrc_and_carry_no_xrceth() {
     let mut lab = target();
     lab.set_memory(0, &pattern(600));
-    let mut read = named(Opcode::XRC_RDMA_READ_REQUEST, 1, &lab).to(0, 600);
+    let read = named(Opcode::XRC_RDMA_READ_REQUEST, 1, &lab).to(0, 600);
     assert_eq!(lab.send(named(Opcode::XRC_SEND_ONLY, 0, &lab).len(8)), ["ACK 0 msn=1"]);
-    assert_eq!(lab.send(read.clone()), ["FIRST 1 msn=2 256B", "MIDDLE 2 256B", "LAST 3 msn=2 88B"]);
-    read.bth.opcode = Opcode::XRC_FETCH_ADD;
+    assert_eq!(lab.send(read), ["FIRST 1 msn=2 256B", "MIDDLE 2 256B", "LAST 3 msn=2 88B"]);
     let add = named(Opcode::XRC_FETCH_ADD, 4, &lab).atomic(1024, 5, 0);
     assert_eq!(lab.send(add), ["ATOMIC 4 msn=3 0x0"]);
     let opcodes: Vec<_> = lab.frames.iter().map(|frame| look(frame, |packet| packet.bth.opcode.0)).collect();

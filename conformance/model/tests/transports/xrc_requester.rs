@@ -3,9 +3,9 @@
 use rocespec_codec::{Opcode, Qpn};
 use rocespec_model::{QpKind, SendOperation, SendRequest, VerbError};
 
-use crate::harness::requester::{T, requester_with};
+use crate::harness::requester::{T, requester_with, response, unlimited};
 use crate::harness::{Lab, look, pattern, req};
-use crate::sent::{answer, shape};
+use crate::sent::shape;
 
 const SRQN: Qpn = Qpn::new(0x321);
 
@@ -43,7 +43,7 @@ fn an_acknowledgement_completes_the_request() {
     let mut lab = initiator();
     post(&mut lab, SendOperation::Send, 8);
     assert_eq!(lab.statuses(), []);
-    lab.send(answer(Opcode::XRC_ACKNOWLEDGE, 0, 1));
+    lab.send(response(Opcode::XRC_ACKNOWLEDGE, 0, 1, unlimited()));
     assert_eq!(lab.statuses(), [(1, "success")]);
 }
 
@@ -51,8 +51,8 @@ fn an_acknowledgement_completes_the_request() {
 fn a_read_takes_responses_of_xrc() {
     let mut lab = initiator();
     post(&mut lab, SendOperation::RdmaRead, 300);
-    lab.send(answer(Opcode::XRC_RDMA_READ_RESPONSE_FIRST, 0, 1).payload(&[9; 256]));
-    lab.send(answer(Opcode::XRC_RDMA_READ_RESPONSE_LAST, 1, 1).payload(&[8; 44]));
+    lab.send(response(Opcode::XRC_RDMA_READ_RESPONSE_FIRST, 0, 1, unlimited()).payload(&[9; 256]));
+    lab.send(response(Opcode::XRC_RDMA_READ_RESPONSE_LAST, 1, 1, unlimited()).payload(&[8; 44]));
     assert_eq!(lab.statuses(), [(1, "success")]);
     assert_eq!(lab.memory(255, 2), [9, 8]);
 }

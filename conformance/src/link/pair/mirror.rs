@@ -13,6 +13,10 @@ use rocespec_model::{Completion, CompletionKind, SendOperation, Status};
 use super::setup::PairConfig;
 use super::workload::{self, Operation};
 use crate::link::End;
+use SendOperation::{
+    AtomicWrite, CompareSwap, FetchAdd, Flush, RdmaRead, RdmaWrite, RdmaWriteWithImmediate, Send, SendWithImmediate,
+    SendWithInvalidate,
+};
 
 /// Requests of an unreliable service that are remembered after they completed: their packets may still be on the way.
 const REMEMBERED: usize = 512;
@@ -309,11 +313,6 @@ impl Mirror {
         }
     }
 }
-
-use SendOperation::{
-    AtomicWrite, CompareSwap, FetchAdd, Flush, RdmaRead, RdmaWrite, RdmaWriteWithImmediate, Send, SendWithImmediate,
-    SendWithInvalidate,
-};
 
 fn check_result(record: &Record, brought: &[u8]) -> Result<(), String> {
     let is_right = |at: usize, byte: u8| {

@@ -178,7 +178,7 @@ impl Pair {
     }
 
     /// Does what is to be done now, then moves on to when something happens next. False when all is done.
-    fn step(&mut self, end: Time) -> Result<bool, Box<Violation>> {
+    fn step(&mut self, until: Time) -> Result<bool, Box<Violation>> {
         for end in End::BOTH {
             let side = &mut self.sides[end as usize];
             side.port.endpoint.handle(self.now, Input::Timeout);
@@ -192,12 +192,14 @@ impl Pair {
         }
         let timeouts = self.sides.iter().filter_map(Side::next_event);
         let Some(next) = self.link.next_arrival().into_iter().chain(timeouts).min() else {
-            let end = if self.sides[0].mirror.outstanding() > 0 { End::A } else { End::B };
-            return Err(self.violation(end, "nothing can happen any more, and not everything is done".into(), None));
+            return Err(self.violation(
+                self.unfinished(),
+                "nothing can happen any more, and not everything is done".into(),
+                None,
+            ));
         };
-        if next > end {
-            let slow = if self.sides[0].mirror.outstanding() > 0 { End::A } else { End::B };
-            return Err(self.violation(slow, "it does not come to an end".into(), None));
+        if next > until {
+            return Err(self.violation(self.unfinished(), "it does not come to an end".into(), None));
         }
         self.now = self.now.max(next);
         while let Some((to, frame)) = self.link.receive(self.now) {
@@ -221,6 +223,11 @@ impl Pair {
         }
     }
 
+    /// An end that still waits for something.
+    fn unfinished(&self) -> End {
+        if self.sides[0].mirror.outstanding() > 0 { End::A } else { End::B }
+    }
+
     fn is_done(&self) -> bool {
         let is_idle = |side: &Side| side.waiting.is_empty() && side.mirror.outstanding() == 0;
         self.operations.0.is_none()
@@ -239,8 +246,7 @@ impl Pair {
                 None => break,
             }
         }
-        let [a, b] = &mut self.sides;
-        let (side, peer) = if end == End::A { (a, b) } else { (b, a) };
+        let (side, peer) = both(&mut self.sides, end);
         side.take_completions(self.now, peer).map_err(|fault| self.violation(end, fault, None))
     }
 
@@ -250,8 +256,7 @@ impl Pair {
             self.last_frames.pop_front();
         }
         self.last_frames.push_back((self.now, end, frame.clone()));
-        let [a, b] = &mut self.sides;
-        let (side, peer) = if end == End::A { (a, b) } else { (b, a) };
+        let (side, peer) = both(&mut self.sides, end);
         match side.judge(&frame, &peer.mirror) {
             Ok(is_again) => self.totals.retransmissions += u64::from(is_again),
             Err(fault) => return Err(self.violation(end, fault, Some(&frame))),
@@ -268,8 +273,7 @@ impl Pair {
         if let Some(recorded) = self.recorded.as_mut().filter(|recorded| recorded.end() == to) {
             recorded.received(frame);
         }
-        let [a, b] = &mut self.sides;
-        let (side, peer) = if to == End::A { (a, b) } else { (b, a) };
+        let (side, peer) = both(&mut self.sides, to);
         side.receive(self.now, frame, &mut peer.mirror)
             .and_then(|executed| if executed && compares { side.compare_memory(&peer.mirror) } else { Ok(()) })
             .map_err(|fault| self.violation(to, fault, Some(frame)))
@@ -278,8 +282,7 @@ impl Pair {
     /// What must hold in the end.
     fn finish(&mut self) -> Result<(), Box<Violation>> {
         for end in End::BOTH {
-            let [a, b] = &self.sides;
-            let (side, peer) = if end == End::A { (a, b) } else { (b, a) };
+            let (side, peer) = both(&mut self.sides, end);
             side.compare_memory(&peer.mirror)
                 .and_then(|()| side.is_at_rest(peer))
                 .map_err(|fault| self.violation(end, fault, None))?;
@@ -315,4 +318,10 @@ fn roce(frame: &[u8]) -> Option<rocespec_codec::Roce<'_>> {
         Ok(Frame::Roce(packet)) => Some(packet),
         _ => None,
     }
+}
+
+/// An end and its peer.
+fn both(sides: &mut [Side; 2], end: End) -> (&mut Side, &mut Side) {
+    let [a, b] = sides;
+    if end == End::A { (a, b) } else { (b, a) }
 }

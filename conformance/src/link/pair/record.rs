@@ -3,16 +3,16 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use rocespec_codec::Roce;
 use rocespec_codec::notation::{self, Region};
+use rocespec_codec::{Opcode, Roce};
 use rocespec_model::{CompletionKind, Defects, Input, Output, QpState, Time, VerbError};
 
 use super::roce;
 use super::setup::{self, PairConfig, Port};
 use crate::link::End;
 
-const FLUSH: u8 = 0x1c;
-const ATOMIC_WRITE: u8 = 0x1d;
+const FLUSH: u8 = Opcode::RC_FLUSH.operation();
+const ATOMIC_WRITE: u8 = Opcode::RC_ATOMIC_WRITE.operation();
 /// What a tester may do with the memory of a scenario.
 const RIGHTS: [&str; 3] = ["remote_write", "remote_read", "remote_atomic"];
 /// Bytes of memory on one line of a scenario.

@@ -6,8 +6,7 @@ use std::time::Duration;
 use rocespec_codec::field;
 use rocespec_codec::notation::{Region, Scope};
 use rocespec_codec::{
-    Bth, Ethernet, Extensions, Ipv4, Ipv6, MacAddr, Mtu, Net, Opcode, Psn, QKey, Qpn, ROCE_V2_PORT, RnrTimer, Roce,
-    Transport, Udp,
+    Bth, Ethernet, Extensions, MacAddr, Mtu, Net, Opcode, Psn, QKey, Qpn, ROCE_V2_PORT, RnrTimer, Roce, Transport, Udp,
 };
 use rocespec_model::{
     Access, Capabilities, Capacity, Config, Defects, Endpoint, GidEntry, GidKind, MemoryRegion, Policy, QpAttributes,
@@ -259,27 +258,7 @@ pub(super) fn connect(port: &mut Port, end: End, peer: &Peer, config: &PairConfi
 
 /// An ordinary packet of an end to a queue pair of the other.
 pub(super) fn ordinary(from: End, to: Qpn, config: &PairConfig) -> Roce<'static> {
-    let (src, dst) = (gid(from, config.network), gid(from.other(), config.network));
-    let v6 =
-        Ipv6 { version: 6, traffic_class: 0, flow_label: 0, payload_len: 0, next_header: 0, hop_limit: 64, src, dst };
-    let net = match (config.network, src.to_ipv4_mapped(), dst.to_ipv4_mapped()) {
-        (Network::V4, Some(src), Some(dst)) => Net::V4(Ipv4 {
-            version: 4,
-            ihl: 5,
-            tos: 0,
-            total_len: 0,
-            id: 0,
-            flags_offset: Ipv4::DF,
-            ttl: 64,
-            protocol: 0,
-            checksum: 0,
-            src,
-            dst,
-            options: &[],
-        }),
-        (Network::V1, ..) => Net::Grh(v6),
-        _ => Net::V6(v6),
-    };
+    let net = config.network.ordinary(gid(from, config.network), gid(from.other(), config.network));
     let udp = Udp { sport: 0xc000, dport: ROCE_V2_PORT, len: 0, checksum: 0 };
     let psn = config.start_psn[from as usize];
     let mut packet = Roce {

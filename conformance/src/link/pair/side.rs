@@ -91,7 +91,8 @@ impl Side {
             max_rd_atomic: Some(usize::from(config.rd_atomic)),
             go_back_n: true,
         });
-        let counter = port.endpoint.counters().position(|(name, _)| name == "requests_executed").unwrap_or(0);
+        let counter = port.endpoint.counters().position(|(name, _)| name == "requests_executed");
+        let counter = counter.expect("the model counts what it executes");
         Side {
             end,
             port,
@@ -202,9 +203,7 @@ impl Side {
         if is_request && packet.bth.psn.since(self.mirror.end()) >= 0 {
             return Err("a packet was sent that belongs to no posted request".into());
         }
-        if !is_request {
-            check_promise(&packet, asked)?;
-        }
+        check_promise(&packet, asked)?;
         Ok(is_again)
     }
 

@@ -16,9 +16,7 @@ mod tests;
 use std::collections::BTreeMap;
 
 use oorandom::Rand32;
-use rocespec_codec::{
-    Control, ETHERTYPE_MAC_CONTROL, Frame, MAC_CONTROL_DESTINATION, MacAddr, MacControl, Pause, Pfc, decode,
-};
+use rocespec_codec::{Control, Frame, MAC_CONTROL_DESTINATION, MacAddr, MacControl, Pause, Pfc, decode};
 use rocespec_model::Time;
 
 use super::damage::mark_ce;
@@ -216,10 +214,7 @@ impl Switch {
 
     /// A device asks the switch to pause.
     fn heed(&mut self, now: Time, port: usize, frame: &[u8]) {
-        let Ok(Frame::MacControl(MacControl { eth, control, .. })) = decode(frame) else { return };
-        if eth.ethertype != ETHERTYPE_MAC_CONTROL {
-            return;
-        }
+        let Ok(Frame::MacControl(MacControl { control, .. })) = decode(frame) else { return };
         for class in 0..CLASSES {
             let quanta = match (control, self.config.pfc.is_some()) {
                 (Control::Pfc(pfc), true) => pfc.timer(class as u8),

@@ -77,19 +77,9 @@ impl Stream {
         }
     }
 
-    /// Request messages whose last packet the queue pair has sent at least once.
-    pub fn messages_sent(&self) -> u64 {
-        self.requests.messages()
-    }
-
     /// The PSN of the next new request that it sends.
     pub fn next_psn(&self) -> Psn {
         self.requests.next()
-    }
-
-    /// Messages of the peer that its responses have counted.
-    pub fn messages_counted(&self) -> u64 {
-        self.responses.messages()
     }
 }
 
@@ -98,11 +88,12 @@ fn is_read_like(opcode: Opcode) -> bool {
     matches!(opcode.operation(), READ | COMPARE_SWAP | FETCH_ADD | FLUSH | ATOMIC_WRITE)
 }
 
-const READ: u8 = 0x0c;
-const COMPARE_SWAP: u8 = 0x13;
-const FETCH_ADD: u8 = 0x14;
-const FLUSH: u8 = 0x1c;
-const ATOMIC_WRITE: u8 = 0x1d;
+const READ: u8 = Opcode::RC_RDMA_READ_REQUEST.operation();
+const ACKNOWLEDGE: u8 = Opcode::RC_ACKNOWLEDGE.operation();
+const COMPARE_SWAP: u8 = Opcode::RC_COMPARE_SWAP.operation();
+const FETCH_ADD: u8 = Opcode::RC_FETCH_ADD.operation();
+const FLUSH: u8 = Opcode::RC_FLUSH.operation();
+const ATOMIC_WRITE: u8 = Opcode::RC_ATOMIC_WRITE.operation();
 
 /// How many PSNs a request takes: a READ one for each of its responses.
 fn psns(packet: &Roce<'_>, mtu: usize) -> u32 {

@@ -6,7 +6,7 @@ use rocespec_codec::{
     Header, Info, Net, Opcode, PayloadRule, Position, Psn, Reth, Roce, SyndromeClass, Transport, Udp, icrc,
 };
 
-use super::{StreamConfig, is_read_like, must, psns};
+use super::{ACKNOWLEDGE, StreamConfig, is_read_like, must, psns};
 use crate::oracle::Breach;
 
 /// Most packets that are remembered. More than any device has outstanding; older ones are no longer judged.
@@ -23,7 +23,6 @@ pub(super) struct Requests {
     acknowledged: Psn,
     message: Option<Message>,
     sent: VecDeque<Sent>,
-    messages: u64,
 }
 
 /// A message that has begun and not ended.
@@ -55,11 +54,7 @@ impl Sent {
 impl Requests {
     pub(super) fn new(config: &StreamConfig) -> Requests {
         let next = config.sends_from;
-        Requests { next, acknowledged: next, message: None, sent: VecDeque::new(), messages: 0 }
-    }
-
-    pub(super) fn messages(&self) -> u64 {
-        self.messages
+        Requests { next, acknowledged: next, message: None, sent: VecDeque::new() }
     }
 
     pub(super) fn next(&self) -> Psn {
@@ -160,7 +155,6 @@ impl Requests {
         let left = promised.map(|left| left.saturating_sub(packet.payload.len() as u32));
         let is_write = is_write(packet.bth.opcode);
         self.message = (!info.ends_message()).then_some(Message { is_write, left });
-        self.messages += u64::from(info.ends_message());
     }
 
     fn remember(&mut self, packet: &Roce<'_>, info: &Info, config: &StreamConfig, breaches: &mut Vec<Breach>) {
@@ -234,8 +228,6 @@ impl Requests {
         if is_part { None } else { breach(shown(rest), shown(retry)) }
     }
 }
-
-const ACKNOWLEDGE: u8 = 0x11;
 
 fn is_write(opcode: Opcode) -> bool {
     matches!(opcode.operation(), 0x06..=0x0b)

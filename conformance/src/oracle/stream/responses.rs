@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use rocespec_codec::{Header, Info, Msn, NakCode, Opcode, PayloadRule, Psn, Roce, SyndromeClass, Transport};
 
-use super::{COMPARE_SWAP, FETCH_ADD, READ, StreamConfig, is_read_like, must, psns};
+use super::{ACKNOWLEDGE, COMPARE_SWAP, FETCH_ADD, READ, StreamConfig, is_read_like, must, psns};
 use crate::oracle::Breach;
 
 /// Most READs, ATOMICs and the like that are remembered; responses to older ones are no longer judged.
@@ -90,10 +90,6 @@ impl Responses {
             recent: VecDeque::new(),
             failed: false,
         }
-    }
-
-    pub(super) fn messages(&self) -> u64 {
-        self.messages
     }
 
     /// A request has come.
@@ -205,7 +201,7 @@ impl Responses {
             return Some(must("rc.responder.msn", expected, format!("msn={msn}"), why));
         }
         self.messages = self.messages.max(total);
-        if packet.bth.opcode.operation() != 0x11 {
+        if packet.bth.opcode.operation() != ACKNOWLEDGE {
             // The responses of a READ show when it was executed, and may be told again later.
             return None;
         }

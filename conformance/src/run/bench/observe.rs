@@ -8,14 +8,12 @@ use rocespec_control::{Command, Completion, QpState, Reply};
 use rocespec_model::Time;
 use rocespec_reports::outcome::Actor;
 
-use super::software::describe;
+use super::software::{ASK_AGAIN, describe};
 use super::{Bench, LINE_BUFFER, Stop};
 use crate::golden::{Exchange, Fact, Packet, Trace};
 use crate::run::connection::unexpected;
-use crate::scenario::{Action, MemoryBytes, Step, Verb};
+use crate::scenario::{Action, Step, Verb};
 
-/// How often the device's software is asked again while something is awaited.
-const ASK_AGAIN: Duration = Duration::from_millis(1);
 /// What facts about completions begin with.
 const COMPLETION: &str = "completion";
 /// Completions whose length and immediate data say nothing.
@@ -158,7 +156,6 @@ impl Bench<'_> {
     /// A guide says how much that is. Without one the time is waited out: on a virtual clock that costs nothing.
     fn look(&mut self, within: Option<Duration>, watch: &mut Watch<'_>) -> Result<(), Stop> {
         let timing = self.dut.profile().timing;
-        let limit = within.map_or(timing.response, |within| within + timing.slack);
         if watch.device_sends {
             watch.owed = watch.guided().map_or(watch.owed, |exchange| exchange.seen.len());
             self.await_owed(within, watch)?;
@@ -166,6 +163,7 @@ impl Bench<'_> {
             watch.close();
             return Ok(());
         }
+        let limit = self.limit(within);
         let wanted = watch.guided().map(|exchange| exchange.seen.clone());
         match wanted {
             None => self.let_pass(limit, watch)?,
@@ -186,12 +184,16 @@ impl Bench<'_> {
         Ok(())
     }
 
+    /// How long the device has for an answer.
+    fn limit(&self, within: Option<Duration>) -> Duration {
+        let timing = self.dut.profile().timing;
+        within.map_or(timing.response, |within| within + timing.slack)
+    }
+
     /// Waits until as many packets are here as the script waits for. More would be a matter of time: a device whose requests
     /// are not answered sends them again.
     fn await_owed(&mut self, within: Option<Duration>, watch: &mut Watch<'_>) -> Result<(), Stop> {
-        let timing = self.dut.profile().timing;
-        let limit = within.map_or(timing.response, |within| within + timing.slack);
-        let deadline = self.dut.now() + watch.patience(limit);
+        let deadline = self.dut.now() + watch.patience(self.limit(within));
         while watch.open.seen.len() < watch.owed && self.dut.now() < deadline {
             self.gather(deadline, watch)?;
         }
@@ -250,17 +252,16 @@ impl Bench<'_> {
 
     /// A `dut` step: what it asks becomes a fact, what it does is done.
     fn inquire(&mut self, verb: &Verb, step: &Step, watch: &mut Watch<'_>) -> Result<(), Stop> {
-        let asks = matches!(
-            verb,
-            Verb::CheckMemory(_) | Verb::CheckCompletions(_) | Verb::CheckState(_) | Verb::CheckEvent(_)
-        );
+        let asks = verb.asks();
         if asks && !watch.open.sent.is_empty() && !watch.device_sends {
             self.look(None, watch)?;
             watch.open.line = step.line;
         }
         watch.asked |= asks;
         match verb {
-            Verb::CheckMemory(place) => self.memory_fact(place, step.line, watch),
+            Verb::CheckMemory(place) => {
+                self.memory_fact(&place.region, place.offset, place.bytes.len() as u64, step.line, watch)
+            }
             Verb::CheckCompletions(patterns) => {
                 let count = patterns.iter().map(|pattern| pattern.count.max(1) as usize).sum();
                 self.completion_facts(count, watch)
@@ -289,8 +290,7 @@ impl Bench<'_> {
         let held = self.connection.regions.iter().filter(|(name, _)| !self.connection.taken_back.contains(name));
         let regions: Vec<(String, u64)> = held.map(|(name, region)| (name.clone(), region.length)).collect();
         for (region, length) in regions {
-            let bytes = vec![0; length.min(MOST_MEMORY) as usize];
-            self.memory_fact(&MemoryBytes { region, offset: 0, bytes }, 0, watch)?;
+            self.memory_fact(&region, 0, length.min(MOST_MEMORY), 0, watch)?;
         }
         Ok(())
     }
@@ -389,10 +389,16 @@ impl Bench<'_> {
         Ok(text)
     }
 
-    fn memory_fact(&mut self, place: &MemoryBytes, line: u32, watch: &mut Watch<'_>) -> Result<(), Stop> {
-        let mr = self.region(&place.region, line)?;
-        let (offset, length) = (place.offset, place.bytes.len() as u64);
-        let subject = format!("memory {}+{offset:#x}", place.region);
+    fn memory_fact(
+        &mut self,
+        region: &str,
+        offset: u64,
+        length: u64,
+        line: u32,
+        watch: &mut Watch<'_>,
+    ) -> Result<(), Stop> {
+        let mr = self.region(region, line)?;
+        let subject = format!("memory {region}+{offset:#x}");
         self.fact(subject, None, watch, |bench| Ok(outline(&bench.read(mr, offset, length)?)))
     }
 

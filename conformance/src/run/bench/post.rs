@@ -6,9 +6,6 @@ use super::software::hex;
 use super::{Bench, Stop};
 use crate::scenario::{Local, Post};
 
-/// Most bytes that one order puts into memory.
-const PIECE: usize = 1 << 20;
-
 impl Bench<'_> {
     /// Posts send requests that are alike; they share a buffer.
     pub(super) fn post_sends(&mut self, post: &Post, line: u32) -> Result<(), Stop> {
@@ -17,8 +14,8 @@ impl Bench<'_> {
             Local::Nameless(length) => (self.buffer(*length)?, 0),
             Local::Bytes(bytes) => {
                 let mr = self.buffer(bytes.len() as u32)?;
-                for (at, piece) in (0..).step_by(PIECE).zip(bytes.chunks(PIECE)) {
-                    self.dut.control(&Command::WriteMemory { mr, offset: at, data: hex(piece) })?;
+                if !bytes.is_empty() {
+                    self.dut.control(&Command::WriteMemory { mr, offset: 0, data: hex(bytes) })?;
                 }
                 (mr, 0)
             }

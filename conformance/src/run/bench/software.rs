@@ -10,7 +10,7 @@ use crate::run::connection::unexpected;
 use crate::scenario::{CompletionPattern, Local, MemoryBytes, Step, Verb};
 
 /// How often the device's software is asked again while something is awaited.
-const ASK_AGAIN: std::time::Duration = std::time::Duration::from_millis(1);
+pub(super) const ASK_AGAIN: std::time::Duration = std::time::Duration::from_millis(1);
 
 impl Bench<'_> {
     /// Carries out a `dut` step.

@@ -198,6 +198,8 @@ fn every_request_of_the_devices_own_software_reads() {
     assert_eq!(post("dut rdma_read mr 4096"), plain(Opcode::RdmaRead, mr(0, 4096)));
     let swapping = Post { compare_add: 1, swap: 0xffff_ffff_ffff, ..plain(Opcode::CompareSwap, mr(8, 8)) };
     assert_eq!(post("dut comp_swap mr+8 compare=1 swap=0xffffffffffff"), swapping);
+    let every_bit = Post { swap: u64::MAX, ..swapping };
+    assert_eq!(post("dut comp_swap mr+8 compare=1 swap=0xffffffffffffffff"), every_bit);
     assert_eq!(post("dut fetch_add add=5"), Post { compare_add: 5, ..plain(Opcode::FetchAdd, Local::Nameless(8)) });
     assert_eq!(post("dut atomic_write 8B"), plain(Opcode::AtomicWrite, Local::Bytes((0..8).collect())));
     let flushing = Post { immediate: 3, compare_add: 1, ..plain(Opcode::Flush, Local::Nameless(64)) };
