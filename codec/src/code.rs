@@ -22,6 +22,11 @@ impl Mtu {
         128 << self as usize
     }
 
+    /// From its code in messages of the connection manager, 1 to 5.
+    pub fn from_code(code: u8) -> Option<Mtu> {
+        Mtu::ALL.into_iter().find(|mtu| *mtu as u8 == code)
+    }
+
     /// From a size in bytes.
     pub fn from_bytes(bytes: usize) -> Option<Mtu> {
         Mtu::ALL.into_iter().find(|mtu| mtu.bytes() == bytes)

@@ -113,22 +113,32 @@ impl<'a> Lax<'a> {
         self.bth.map_or(&[], |bth| &bth.opcode.headers()[..self.headers])
     }
 
+    /// True when there is a BTH, and every header behind it that its opcode calls for.
+    pub fn has_headers(&self) -> bool {
+        self.bth.is_some_and(|bth| self.headers == bth.opcode.headers().len())
+    }
+
     /// The whole packet, where every layer of it could be read. It encodes to the bytes that were read.
     pub fn packet(&self) -> Option<Roce<'a>> {
-        let (eth, net, bth) = (self.eth.as_ref()?, self.net?, self.bth?);
-        let is_whole = self.headers == bth.opcode.headers().len()
-            && self.other.is_none()
-            && self.udp.is_some() != matches!(net, Net::Grh(_));
-        is_whole.then_some(Roce {
-            eth: eth.clone(),
-            net,
+        let is_whole =
+            self.has_headers() && self.other.is_none() && self.udp.is_some() != matches!(self.net, Some(Net::Grh(_)));
+        let icrc = self.icrc.filter(|_| is_whole)?;
+        Some(Roce { icrc, trailer: self.trailer, ..self.beginning()? })
+    }
+
+    /// The packet as far as it is there, without trailer, where its BTH is there. Headers behind that, and the ICRC, hold
+    /// zeroes where they could not be read.
+    pub fn beginning(&self) -> Option<Roce<'a>> {
+        Some(Roce {
+            eth: self.eth.clone()?,
+            net: self.net?,
             udp: self.udp,
-            bth,
+            bth: self.bth?,
             ext: self.ext,
             payload: self.payload,
             pad: self.pad,
-            icrc: self.icrc?,
-            trailer: self.trailer,
+            icrc: self.icrc.unwrap_or(0),
+            trailer: &[],
         })
     }
 

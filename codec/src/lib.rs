@@ -79,4 +79,4 @@ pub use nd::{LinkAddress, Neighbor, NeighborMessage, PROTOCOL_ICMPV6};
 pub use net::{Ecn, Grh, Ipv4, Ipv6, NEXT_HEADER_IBA, Net, PROTOCOL_UDP};
 pub use number::{Msn, PKey, Psn, QKey, Qpn, RKey};
 pub use opcode::{Info, Opcode, PayloadRule, Position, Transport};
-pub use udp::{ROCE_V2_PORT, Udp};
+pub use udp::{ROCE_V2_PORT, Udp, right_udp_checksum};

@@ -7,7 +7,7 @@ use crc::{CRC_32_ISCSI, CRC_32_ISO_HDLC, Crc};
 use proptest::prelude::*;
 use rocespec_codec::icrc::{Verdict, explain};
 use rocespec_codec::notation::Scope;
-use rocespec_codec::{Roce, icrc};
+use rocespec_codec::{Net, Roce, icrc};
 
 const CRC32: Crc<u32> = Crc::<u32>::new(&CRC_32_ISO_HDLC);
 const CRC32C: Crc<u32> = Crc::<u32>::new(&CRC_32_ISCSI);
@@ -135,6 +135,67 @@ fn people_are_told_in_a_sentence() {
     bytes[8 + 7] = 64;
     packet.icrc = CRC32.checksum(&bytes);
     assert!(explain(&packet).to_string().ends_with("it covers what is to be taken as ones: ip.ttl"), "{packet:?}");
+}
+
+/// The packet from another address, with an ICRC made as that of `packet`.
+fn moved<'p>(packet: &Roce<'p>) -> Roce<'p> {
+    let mut moved = packet.clone();
+    match &mut moved.net {
+        Net::V4(ip) => {
+            ip.src = [198, 18, 0, 1].into();
+            ip.checksum = ip.right_checksum();
+        }
+        Net::V6(ip) | Net::Grh(ip) => ip.src = "2001:db8::1".parse().unwrap(),
+    }
+    moved.icrc = icrc::made_alike(packet, &moved);
+    moved
+}
+
+#[test]
+fn a_mistake_is_made_again_in_a_changed_packet() {
+    for line in ["SEND_ONLY 13B ip.ecn=ect0", "SEND_ONLY v6 14B ip.flow=0x12345 ip.dscp=1", "CNP v1 ip.dscp=26"] {
+        let mut buffer = [0; 128];
+        let packet = packet(line, &Scope::default(), &mut buffer);
+        let frame = encoded(&packet);
+        let (bytes, bth) = input(&packet);
+        let start = packet.eth.len();
+        let (mut ttl, mut zeroes, mut checksum) = (bytes.clone(), bytes.clone(), bytes.clone());
+        for mask in explain(&packet).masked.iter() {
+            for bit in mask.bits.clone() {
+                let (at, bit) = (bit / 8 - start + 8, 0x80 >> (bit % 8));
+                zeroes[at] &= !bit;
+                let real = bytes[at] & !bit | frame[at + start - 8] & bit;
+                match mask.field {
+                    "ip.ttl" => ttl[at] = real,
+                    "ip.checksum" => checksum[at] = real,
+                    _ => {}
+                }
+            }
+        }
+        let right = icrc::compute(&packet);
+        let mut values = vec![
+            right,
+            right.swap_bytes(),
+            !right,
+            0xdead_beef,
+            right ^ 0x10,
+            CRC32C.checksum(&bytes),
+            CRC32.checksum(&bytes[8..]),
+            CRC32.checksum(&bytes[bth..]),
+            CRC32.checksum(&ttl),
+            CRC32.checksum(&checksum),
+            CRC32.checksum(&zeroes),
+        ];
+        values.push(CRC32.checksum(&bytes[..bytes.len() - packet.pad.len()]));
+        for value in values {
+            let before = Roce { icrc: value, ..packet.clone() };
+            let after = moved(&before);
+            assert_eq!(explain(&after).verdict, explain(&before).verdict, "{line} {value:#x}");
+        }
+        let by = packet.icrc ^ moved(&packet).icrc;
+        let damaged = Roce { icrc: right ^ 0x1000, ..packet.clone() };
+        assert_eq!(moved(&damaged).icrc, right ^ 0x1000 ^ by, "off by the same bits");
+    }
 }
 
 proptest! {

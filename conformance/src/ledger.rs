@@ -32,6 +32,10 @@ pub struct Rule {
     /// Why it cannot be tested; there when, and only when, the state is [`State::Untestable`].
     #[serde(default)]
     pub why: Option<String>,
+    /// What shows that the rule can be seen to be broken, where no defect of the model breaks it: a test with frames that
+    /// are wrong on purpose, as `file::test`.
+    #[serde(default)]
+    pub proof: Option<String>,
 }
 
 impl Rule {
@@ -178,6 +182,9 @@ impl Ledger {
             if (rule.state == State::Untestable) != rule.why.is_some() {
                 return Err(wrong(rule, "says `why` when, and only when, its state is `untestable`"));
             }
+            if rule.proof.is_some() && rule.state != State::Tested {
+                return Err(wrong(rule, "has a `proof` although nothing tests it"));
+            }
         }
         Ok(Ledger { rules })
     }
@@ -224,6 +231,7 @@ mod tests {
         assert!(message(&format!("{tested}{tested}")).contains("a.b: stands twice"));
         assert!(message(&format!("{RULE}state = 'untestable'\n")).contains("says `why`"));
         assert!(message(&format!("{tested}why = 'z'\n")).contains("says `why`"));
+        assert!(message(&format!("{RULE}state = 'to do'\nproof = 'z'\n")).contains("has a `proof`"));
         assert!(message(&format!("{tested}colour = 'red'\n")).contains("unknown field `colour`"));
         assert!(message(&format!("{RULE}state = 'perhaps'\n")).contains("unknown variant `perhaps`"));
     }

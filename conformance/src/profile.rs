@@ -1,8 +1,10 @@
 //! Profiles: what is known of a device before it is tested.
 
+use std::num::NonZeroU32;
 use std::path::Path;
 use std::time::Duration;
 
+use rocespec_model::LinkSpeed;
 use serde::Deserialize;
 
 /// What is known of a device.
@@ -18,9 +20,24 @@ pub struct Profile {
     pub capabilities: Vec<String>,
     /// How exactly time is kept.
     pub timing: Timing,
+    /// Its port, where pauses and rates are to be judged.
+    #[serde(default)]
+    pub port: Option<Port>,
     /// Where it is known to break a rule.
     #[serde(default, rename = "deviation")]
     pub deviations: Vec<Deviation>,
+}
+
+/// What is known of a device's port.
+#[derive(Debug, Clone, Copy, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Port {
+    /// Speed of its link in Gb/s; pauses are counted in 512 bit times of it. 1 to 1600.
+    pub speed_gbps: NonZeroU32,
+    /// The tester's own delay, in microseconds: a frame has come to the device at most so long after the tester sent it,
+    /// and arrivals are stamped at most so late. Left out, it is the slack.
+    #[serde(default)]
+    pub tester_us: Option<u32>,
 }
 
 /// How exactly time is kept on a device.
@@ -114,6 +131,18 @@ impl Profile {
             ProfileError::Parse { source, .. } => ProfileError::Parse { path: shown, source },
             other => other,
         })
+    }
+
+    /// The speed of its link, where it is known.
+    pub fn link_speed(&self) -> Option<LinkSpeed> {
+        let gigabits = u64::from(self.port?.speed_gbps.get());
+        LinkSpeed::from_bits_per_second(gigabits * 1_000_000_000)
+    }
+
+    /// How exactly the times of single frames are known, where pauses and rates are judged.
+    pub fn precision(&self) -> Duration {
+        let tester = self.port.and_then(|port| port.tester_us);
+        tester.map_or(self.timing.slack, |tester| Duration::from_micros(tester.into()))
     }
 
     /// True when it can do this.

@@ -1,7 +1,11 @@
 //! The binary as a user meets it: exit codes, messages, files.
 
+mod common;
+
 use std::path::Path;
 use std::process::{Command, Output};
+
+use common::text;
 
 fn rocespec(folder: &Path, words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_rocespec")).args(words).current_dir(folder).output().unwrap()
@@ -9,10 +13,6 @@ fn rocespec(folder: &Path, words: &[&str]) -> Output {
 
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 #[test]
@@ -47,6 +47,35 @@ fn the_command_that_a_failure_prints_repeats_it() {
     let again = rocespec(place.path(), &words);
     assert_eq!(again.status.code(), Some(1), "{line}");
     assert!(text(&again.stdout).contains("1 cases: 1 fail") || text(&again.stdout).contains("1 case: 1 fail"));
+}
+
+#[test]
+fn a_difference_from_a_golden_trace_breaks_no_rule_and_its_command_repeats_it() {
+    let place = folder();
+    let words = ["run", "bth/migration-bit", "--goldens", "mine"];
+    let blessed = rocespec(place.path(), &[&words[..], &["--bless"]].concat());
+    assert_eq!(blessed.status.code(), Some(0), "{}", text(&blessed.stdout));
+    let trace = place.path().join("mine/emulator/bth/migration-bit.trace");
+    let golden = std::fs::read_to_string(&trace).unwrap();
+    assert!(golden.contains("msn=1"), "{golden}");
+    std::fs::write(&trace, golden.replace("msn=1", "msn=7")).unwrap();
+    let output = rocespec(place.path(), &[&words[..], &["--strict-golden"]].concat());
+    let shown = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{shown}");
+    assert!(shown.contains("  golden  differs from its golden trace"), "{shown}");
+    assert!(!shown.contains("broken that the device must keep"), "{shown}");
+    let line = shown.lines().map(str::trim).find(|line| line.starts_with("rocespec run '")).unwrap().to_owned();
+    assert!(line.contains(" --goldens 'mine' --strict-golden"), "{line}");
+    let again: Vec<&str> = line.split_whitespace().skip(1).map(|word| word.trim_matches('\'')).collect();
+    assert_eq!(rocespec(place.path(), &again).status.code(), Some(1), "{line}");
+}
+
+#[test]
+fn golden_traces_of_another_seed_are_said_not_to_be_compared() {
+    let place = folder();
+    let output = rocespec(place.path(), &["run", "bth/migration-bit", "--seed", "7"]);
+    let shown = text(&output.stdout);
+    assert!(shown.contains("golden traces: not compared, they are of seed 1"), "{shown}");
 }
 
 #[test]
@@ -129,13 +158,101 @@ fn what_the_readme_runs_exists() {
 fn a_report_takes_the_place_of_the_last_one_and_of_nothing_else() {
     let place = folder();
     let frames = place.path().join("report/frames");
-    std::fs::create_dir_all(&frames).unwrap();
+    assert_eq!(rocespec(place.path(), &["run", "psn-wrap"]).status.code(), Some(0));
     std::fs::write(frames.join("holiday.jpg"), "precious").unwrap();
     std::fs::write(frames.join("gone.case.pcapng"), "").unwrap();
     let output = rocespec(place.path(), &["run", "psn-wrap"]);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
     assert_eq!(std::fs::read_to_string(frames.join("holiday.jpg")).unwrap(), "precious");
     assert!(!frames.join("gone.case.pcapng").exists());
+}
+
+#[test]
+fn what_no_report_wrote_is_not_replaced() {
+    let place = folder();
+    let theirs = place.path().join("theirs/frames/x.pcapng");
+    std::fs::create_dir_all(theirs.parent().unwrap()).unwrap();
+    std::fs::write(&theirs, "precious").unwrap();
+    let refused = |report: &str, wanted: &str| {
+        let output = rocespec(place.path(), &["run", "psn-wrap", "--report", report]);
+        assert_eq!(output.status.code(), Some(2));
+        assert!(text(&output.stderr).contains(wanted), "{}", text(&output.stderr));
+        assert_eq!(std::fs::read_to_string(&theirs).unwrap(), "precious");
+    };
+    refused("theirs", "choose another folder");
+    // Nor is it through a link, wherever it came from.
+    assert_eq!(rocespec(place.path(), &["run", "psn-wrap"]).status.code(), Some(0));
+    std::fs::remove_dir_all(place.path().join("report/frames")).unwrap();
+    std::os::unix::fs::symlink(theirs.parent().unwrap(), place.path().join("report/frames")).unwrap();
+    refused("report", "link");
+}
+
+#[test]
+fn a_run_that_cannot_begin_leaves_the_last_results_alone() {
+    let place = folder();
+    let run = |words: &[&str]| {
+        let words = [&["run", "psn-gap", "--report", "keep", "--json", "keep.json", "--junit", "keep.xml"], words];
+        rocespec(place.path(), &words.concat()).status.code()
+    };
+    let held = || {
+        let frames = std::fs::read_dir(place.path().join("keep/frames")).unwrap().count();
+        let size = |name: &str| std::fs::metadata(place.path().join(name)).unwrap().len();
+        (frames, size("keep.json"), size("keep.xml"), size("keep/report.json"))
+    };
+    assert_eq!(run(&[]), Some(0));
+    let before = held();
+    assert!(before.0 > 0 && before.1 > 0 && before.2 > 0);
+    for typo in [&["--dut", "rxe:nosuch"][..], &["--goldens", "nosuch"], &["--profile", "nosuch"]] {
+        assert_eq!(run(typo), Some(2), "{typo:?}");
+        assert_eq!(held(), before, "{typo:?}");
+    }
+    // A shorter result leaves nothing of a longer one behind.
+    std::fs::write(place.path().join("keep.json"), vec![b'x'; 1 << 20]).unwrap();
+    assert_eq!(run(&[]), Some(0));
+    let json = std::fs::read(place.path().join("keep.json")).unwrap();
+    assert!(serde_json::from_slice::<serde_json::Value>(&json).is_ok());
+}
+
+#[test]
+fn a_profile_has_a_name_that_is_a_folder_below_the_golden_traces() {
+    let place = folder();
+    let profile = include_str!("../../fixtures/profiles/emulator.toml");
+    for name in ["...toml", ".hidden.toml", "a b.toml", "a:b.toml"] {
+        std::fs::write(place.path().join(name), profile).unwrap();
+        let output = rocespec(place.path(), &["run", "psn-wrap", "--profile", name, "--bless", "--goldens", "in/here"]);
+        assert_eq!(output.status.code(), Some(2), "{name}");
+        assert!(text(&output.stderr).contains("letters, digits"), "{}", text(&output.stderr));
+    }
+    assert!(!place.path().join("in").exists());
+    std::fs::write(place.path().join("my-nic_1.2.toml"), profile).unwrap();
+    let output = rocespec(place.path(), &["run", "psn-wrap", "--profile", "my-nic_1.2.toml"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+}
+
+#[test]
+fn real_traffic_in_real_time_gets_no_golden_trace() {
+    let place = folder();
+    let profile = include_str!("../../fixtures/profiles/emulator.toml");
+    let profile = profile.replace("slack_ms = 0", "slack_ms = 1") + "tester_us = 1\n";
+    std::fs::write(place.path().join("slow.toml"), profile).unwrap();
+    let words = ["run", "rc/requester/loss-read", "rc/requester/psns", "--profile", "slow.toml", "--bless"];
+    let output = rocespec(place.path(), &[&words[..], &["--goldens", "mine"]].concat());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let traces = place.path().join("mine/slow/rc/requester");
+    assert!(traces.join("psns.trace").exists() && !traces.join("loss-read.trace").exists());
+}
+
+#[test]
+fn blessing_another_catalogue_removes_nothing_of_the_first() {
+    let place = folder();
+    let first = place.path().join("mine/emulator/rc/responder/psn-gap.trace");
+    assert_eq!(rocespec(place.path(), &["run", "psn-gap", "--bless", "--goldens", "mine"]).status.code(), Some(0));
+    assert!(first.exists());
+    std::fs::create_dir(place.path().join("own")).unwrap();
+    std::fs::write(place.path().join("own/x.toml"), SCENARIO).unwrap();
+    let output = rocespec(place.path(), &["run", "--scenarios", "own", "--bless", "--goldens", "mine"]);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(first.exists() && place.path().join("mine/emulator/x.trace").exists(), "{}", text(&output.stdout));
 }
 
 #[test]
@@ -307,4 +424,70 @@ fn several_reports_become_one() {
     let before = size();
     assert_eq!(rocespec(place.path(), &["report", "good", "--html", "good"]).status.code(), Some(0));
     assert!(before > 0 && size() == before);
+}
+
+#[test]
+fn a_golden_trace_is_recorded_compared_and_with_strict_golden_held() {
+    let place = folder();
+    let run = |words: &[&str]| {
+        let output = rocespec(place.path(), &[&["run", "rc/responder/psn-gap"], words].concat());
+        (output.status.code(), text(&output.stdout) + &text(&output.stderr))
+    };
+    let (code, shown) = run(&["--bless", "--goldens", "mine"]);
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains("golden traces in mine/emulator: "), "{shown}");
+    let file = place.path().join("mine/emulator/rc/responder/psn-gap.trace");
+    let recorded = std::fs::read_to_string(&file).unwrap();
+
+    let strict = ["--goldens", "mine", "--strict-golden"];
+    let (code, shown) = run(&strict);
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains("compared, none differs"), "{shown}");
+
+    std::fs::write(&file, recorded.replace("+2us       < NAK psn=1 msn=1", "+3us       < NAK psn=1 msn=2")).unwrap();
+    let (code, shown) = run(&strict[..2]);
+    assert_eq!(code, Some(0), "{shown}");
+    assert!(shown.contains(" governed by a rule, "), "{shown}");
+    let (code, shown) = run(&strict);
+    assert_eq!(code, Some(1), "{shown}");
+    assert!(shown.contains("msn: golden 2, seen 1, governed by rc.responder.msn"), "{shown}");
+
+    std::fs::write(&file, recorded.replace("+2us", "2us")).unwrap();
+    let (code, shown) = run(&strict);
+    assert_eq!(code, Some(2), "{shown}");
+    assert!(shown.contains("psn-gap.trace, line "), "{shown}");
+
+    let (code, shown) = run(&["--bless"]);
+    assert_eq!(code, Some(2), "{shown}");
+    assert!(shown.contains("name a folder with --goldens"), "{shown}");
+    let (code, shown) = run(&["--bless", "--goldens", "mine", "--dut", "emulator:ignores-psn-gap"]);
+    assert_eq!(code, Some(2), "{shown}");
+    assert!(shown.contains("no golden trace of the emulator"), "{shown}");
+}
+
+#[test]
+fn a_report_says_what_it_is_a_report_of() {
+    let place = folder();
+    let output = rocespec(place.path(), &["run", "rc/responder/psn-gap[ip=v4]", "icrc/bad"]);
+    let shown = text(&output.stdout);
+    assert!(shown.contains("(a part of the catalogue: rc/responder/psn-gap[ip=v4] icrc/bad)"), "{shown}");
+    let report = std::fs::read_to_string(place.path().join("report/report.json")).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&report).unwrap();
+    assert_eq!(report["command"], "rocespec run 'rc/responder/psn-gap[ip=v4]' icrc/bad");
+    assert_eq!(report["filter"], serde_json::json!(["rc/responder/psn-gap[ip=v4]", "icrc/bad"]));
+    assert_eq!(report["complete"], false);
+    let page = std::fs::read_to_string(place.path().join("report/index.html")).unwrap();
+    assert!(page.contains("a part of the catalogue"));
+}
+
+#[test]
+fn purposes_are_tested_by_the_scenarios_that_were_given() {
+    let place = folder();
+    std::fs::write(place.path().join("own.toml"), SCENARIO).unwrap();
+    let output = rocespec(place.path(), &["rules", "--purposes", "--scenarios", "."]);
+    let shown = text(&output.stdout);
+    assert!(shown.contains("\n0 of ") && !shown.contains("tested by"), "{shown}");
+    let output = rocespec(place.path(), &["rules", "--purposes", "xrc-001"]);
+    let shown = text(&output.stdout);
+    assert!(shown.starts_with("XRC-001") && shown.contains("\n1 of 1 purposes"), "{shown}");
 }

@@ -1,11 +1,13 @@
 //! `rocespec decode` as a user meets it.
 
+mod common;
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
+use common::{frame, text};
 use rocespec::capture::{Direction, pcapng::Writer};
-use rocespec_codec::notation::{Scope, parse};
 use serde_json::Value;
 
 fn fixture(name: &str) -> PathBuf {
@@ -14,10 +16,6 @@ fn fixture(name: &str) -> PathBuf {
 
 fn decode(file: &Path, words: &[&str]) -> Output {
     Command::new(env!("CARGO_BIN_EXE_rocespec")).arg("decode").arg(file).args(words).output().unwrap()
-}
-
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
 }
 
 /// What is printed when all goes well.
@@ -32,12 +30,6 @@ fn numbers(file: &Path, words: &[&str]) -> Vec<u64> {
     let output = decode(file, words);
     assert_eq!(output.status.code(), Some(0), "{words:?}: {}", text(&output.stderr));
     text(&output.stdout).lines().map(|line| line.split_whitespace().next().unwrap().parse().unwrap()).collect()
-}
-
-fn frame(line: &str) -> Vec<u8> {
-    let (mut buffer, mut out) = ([0; 4096], [0; 4096]);
-    let read = parse(line, &Scope::default(), &mut buffer).unwrap_or_else(|error| panic!("{line}: {error}"));
-    read.encode(&mut out).unwrap().to_vec()
 }
 
 /// A capture of these frames, a millisecond apart, in a folder that lives as long as it is held.

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{Unwell, emulator, run_on, script};
+use common::{Unwell, emulator, run_on, scenario, script};
 use rocespec::profile::Deviation;
 use rocespec_reports::outcome::Verdict;
 
@@ -156,4 +156,40 @@ fn the_universal_rules_see_what_no_script_asks_for() {
         assert_eq!(run.cases[0].verdict, Verdict::Fail, "{defect}");
         assert_eq!(run.cases[0].findings[0].rule, rule, "{defect}");
     }
+}
+
+#[test]
+fn what_the_second_queue_pair_sends_is_not_taken_for_that_of_the_first() {
+    let text = "dut recv 64\ndut other recv 64\n> SEND_ONLY psn=0 qp=other ack 64B ip.ecn=ce\nwait 10ms\n\
+                > SEND_ONLY psn=0 ack 64B\n< ACK psn=0 msn=1\ndut other completions recv(len=64)";
+    let (run, _) = run_on(&mut emulator(""), &[script("must", text)]);
+    let case = &run.cases[0];
+    assert_eq!((case.verdict, &case.findings[..]), (Verdict::Pass, &[][..]));
+}
+
+#[test]
+fn a_device_that_takes_a_timeout_of_its_own_is_not_held_to_that_of_its_software() {
+    let text = |needs: &str| {
+        format!(
+            "title = 'A test'\nabout = 'A test.'\nrules = ['rc.requester.ack-timeout']\nlevel = 'must'\n\
+             needs = ['rc'{needs}]\nsetup = {{ timeout = 14 }}\nscript = '''\ndut send 64B\n\
+             < SEND_ONLY psn=0\n< SEND_ONLY psn=0\n> ACK psn=0 msn=1\n'''\n"
+        )
+    };
+    let cases = ["", ", 'ack-timeout'"].map(|needs| scenario(&text(needs)));
+    let mut device = Unwell::new("times-out-early");
+    let mut verdicts = || -> Vec<Verdict> {
+        let (run, _) = run_on(&mut device, &cases);
+        device.profile.capabilities.retain(|capability| capability != "ack-timeout");
+        run.cases.iter().map(|case| case.verdict).collect()
+    };
+    assert_eq!(verdicts(), [Verdict::Fail, Verdict::Fail]);
+    assert_eq!(verdicts(), [Verdict::Pass, Verdict::Unsupported]);
+}
+
+#[test]
+fn a_packet_to_the_other_queue_pair_can_be_cut() {
+    let text = "> cut 8 RDMA_READ_REQUEST psn=0 len=64 qp=other\nsilence no probe";
+    let (run, _) = run_on(&mut emulator(""), &[script("must", text)]);
+    assert_eq!(run.cases[0].verdict, Verdict::Pass, "{}", run.cases[0].reason);
 }

@@ -1,10 +1,11 @@
-//! Any file, in pieces of any size: frames and then perhaps one error, never more bytes than the file has.
+//! Any file, in pieces of any size: frames and then perhaps one error, never more bytes than the file has; and in batches
+//! the same as frame by frame.
 #![no_main]
 
 use std::io::Read;
 
 use libfuzzer_sys::fuzz_target;
-use rocespec::capture::Reader;
+use rocespec::capture::{Batch, Batches, CaptureError, CapturedFrame, Reader};
 
 /// Gives a few bytes at a time, as a pipe does.
 struct Pieces<'f>(&'f [u8], usize);
@@ -16,23 +17,35 @@ impl Read for Pieces<'_> {
     }
 }
 
+fn in_batches(file: &[u8]) -> (Vec<CapturedFrame>, Option<CaptureError>) {
+    let (mut batches, mut batch) = (Batches::new(file), Batch::default());
+    let mut frames = Vec::new();
+    while let Some(filled) = batches.fill(&mut batch) {
+        if let Err(error) = filled {
+            assert!(batches.fill(&mut batch).is_none(), "nothing follows an error");
+            return (frames, Some(error));
+        }
+        frames.extend(batch.iter().map(|frame| frame.to_captured()));
+    }
+    (frames, None)
+}
+
 fuzz_target!(|input: (u8, &[u8])| {
     let (piece, file) = input;
-    let (mut bytes, mut ended) = (0, false);
+    let (mut frames, mut damage) = (Vec::new(), None);
     for (item, number) in Reader::new(Pieces(file, usize::from(piece) + 1)).zip(1..) {
-        assert!(!ended, "nothing follows an error");
+        assert_eq!(damage, None, "nothing follows an error");
         match item {
             Ok(frame) => {
                 assert_eq!(frame.number, number);
-                bytes += frame.data.len();
+                frames.push(frame);
             }
             Err(error) => {
                 assert!(error.offset <= file.len() as u64, "{error}");
-                ended = true;
+                damage = Some(error);
             }
         }
     }
-    assert!(bytes <= file.len());
-    let whole = Reader::new(file).filter_map(Result::ok).map(|frame| frame.data.len()).sum::<usize>();
-    assert_eq!(whole, bytes, "the size of the pieces makes no difference");
+    assert!(frames.iter().map(|frame| frame.data.len()).sum::<usize>() <= file.len());
+    assert_eq!(in_batches(file), (frames, damage), "neither pieces nor batches make a difference");
 });

@@ -2,6 +2,7 @@
 //!
 //! The terminal paints these lines, JUnit carries them as they are.
 
+use crate::golden;
 use crate::outcome::{Actor, Case, Finding, Level, TraceLine, Verdict};
 use crate::text::{self, columns, cut, milliseconds, one_line};
 
@@ -13,6 +14,8 @@ const SCRIPT_AROUND: usize = 8;
 const TRACE_LINES: usize = 12;
 /// How many of them may lie behind the offending one.
 const TRACE_AFTER: usize = 3;
+/// Steps of the tester shown from before those lines.
+const EARLIER_STEPS: usize = 6;
 
 /// How much to show.
 #[derive(Debug, Clone, Copy)]
@@ -73,6 +76,12 @@ pub(crate) fn of(case: &Case, extent: Extent) -> Vec<Line> {
         page.script(case);
         page.trace(case);
     }
+    if let Some(golden) = case.golden.as_ref().filter(|golden| !golden.differences.is_empty()) {
+        page.push(Tone::Heading, format!("differs from {}   (- golden, + seen)", one_line(&golden.name)));
+        for line in golden::lines(golden, extent.whole) {
+            page.push_cut(Tone::Plain, &format!("  {line}"));
+        }
+    }
     if let Some(pcapng) = &case.pcapng {
         page.push(Tone::Heading, "frames");
         page.push(Tone::Plain, format!("  {}", one_line(pcapng)));
@@ -113,7 +122,14 @@ impl Page {
             places.push(format!("frame {frame}"));
         }
         places.push(format!("at {}", milliseconds(finding.time_ns)));
-        self.push(Tone::Heading, format!("{} ({}): {}", one_line(&finding.rule), finding.level, places.join(", ")));
+        let what = match finding.is_golden() {
+            true => "golden trace".to_owned(),
+            false => format!("{} ({})", one_line(&finding.rule), finding.level),
+        };
+        self.push(Tone::Heading, format!("{what}: {}", places.join(", ")));
+        if let Some(packet) = finding.packet.as_ref().filter(|packet| **packet != finding.seen) {
+            self.labelled("packet", packet);
+        }
         self.labelled("expected", &finding.expected);
         self.labelled("seen", &finding.seen);
         self.labelled("why", &finding.why);
@@ -140,8 +156,10 @@ impl Page {
             return;
         }
         let number_of = |index: usize| u64::from(case.script_line) + index as u64;
+        let named = named_line(case);
         let is_marked = |index: usize| {
-            case.findings.iter().any(|finding| finding.line.is_some_and(|line| u64::from(line) == number_of(index)))
+            let lines = case.findings.iter().filter_map(|finding| finding.line).chain(named);
+            lines.into_iter().any(|line| u64::from(line) == number_of(index))
         };
         let mut shown = 0..lines.len();
         if !self.extent.whole && lines.len() > 2 * SCRIPT_AROUND + 1 {
@@ -162,20 +180,28 @@ impl Page {
         if rungs.is_empty() {
             return;
         }
-        let shown = if self.extent.whole { 0..rungs.len() } else { window(&rungs) };
-        let which = if shown.len() == rungs.len() {
+        let window = if self.extent.whole { 0..rungs.len() } else { window(&rungs) };
+        let earlier = earlier_steps(&rungs[..window.start]);
+        let which = if window.len() == rungs.len() {
             String::new()
         } else {
-            format!(", lines {} to {} of {}", shown.start + 1, shown.end, rungs.len())
+            let beside = if earlier.is_empty() { "" } else { " and what the tester did before" };
+            format!(", lines {} to {} of {}{beside}", window.start + 1, window.end, rungs.len())
         };
+        let shown: Vec<usize> = earlier.into_iter().chain(window).collect();
         self.push(
             Tone::Heading,
             format!("trace{which}   (--> to the device, <-- from the device, * its own software)"),
         );
-        let width_of =
-            |part: fn(&Rung) -> &str| rungs[shown.clone()].iter().map(|r| columns(part(r))).max().unwrap_or(0);
+        let width_of = |part: fn(&Rung) -> &str| shown.iter().map(|&at| columns(part(&rungs[at]))).max().unwrap_or(0);
         let (time, frame) = (width_of(|rung| &rung.time), width_of(|rung| &rung.frame));
-        for rung in &rungs[shown] {
+        let mut next = shown.first().copied().unwrap_or(0);
+        for at in shown {
+            if at > next {
+                self.push(Tone::Plain, format!("     … {} between", text::counted(at - next, "line")));
+            }
+            next = at + 1;
+            let rung = &rungs[at];
             let (mark, tone) = if rung.marked { (">>", Tone::Marked) } else { ("  ", Tone::Plain) };
             self.push_cut(
                 tone,
@@ -217,7 +243,7 @@ impl Rung {
             arrow: "!",
             text: format!(
                 "here {} is {}",
-                one_line(&finding.rule),
+                if finding.is_golden() { "the golden trace".to_owned() } else { one_line(&finding.rule) },
                 if finding.level == Level::Must { "broken" } else { "not followed" }
             ),
             marked: true,
@@ -238,6 +264,23 @@ fn rungs(case: &Case) -> Vec<Rung> {
     }
     rungs.extend(gaps.map(Rung::gap));
     rungs
+}
+
+/// The last steps of the tester and of the software in these rungs: what the device answers may lie far behind them.
+fn earlier_steps(rungs: &[Rung]) -> Vec<usize> {
+    let steps = (0..rungs.len()).rev().filter(|&at| rungs[at].arrow == "-->" || rungs[at].arrow == "*");
+    let mut steps: Vec<usize> = steps.take(EARLIER_STEPS).collect();
+    steps.reverse();
+    steps
+}
+
+/// The line of the script that the reason names, where no finding does: `line 24: no such region`.
+fn named_line(case: &Case) -> Option<u32> {
+    if case.findings.iter().any(|finding| finding.line.is_some()) {
+        return None;
+    }
+    let number = |rest: &str| rest.split(|c: char| !c.is_ascii_digit()).next()?.parse().ok();
+    case.reason.split("line ").skip(1).find_map(number)
 }
 
 /// The last rungs, or those around the first marked one when it lies further up.

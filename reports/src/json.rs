@@ -2,9 +2,13 @@
 
 use std::io::{self, Read, Write};
 
-use serde::Deserialize;
+use flate2::read::GzDecoder;
+use serde::{Deserialize, Serialize};
 
 use crate::outcome::{Run, SCHEMA};
+
+/// The largest report that is read, in bytes once it is unpacked: a damaged or hostile file takes no more memory.
+const LARGEST: u64 = 1 << 30;
 
 /// Why a JSON report could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -25,15 +29,15 @@ pub enum ReadError {
     },
 }
 
-/// Writes a run as indented JSON with a newline at the end.
-pub fn write(run: &Run, mut out: impl Write) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut out, run)?;
+/// Writes a run, or whatever else has a JSON form, indented and with a newline at the end.
+pub fn write(value: &impl Serialize, mut out: impl Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut out, value)?;
     out.write_all(b"\n")?;
     out.flush()
 }
 
 /// Reads a report. The schema is looked at before anything else, so a report of another version is told from a damaged
-/// one. Fields that this version does not know are passed over.
+/// one. Fields that this version does not know are passed over. The report may be compressed with gzip.
 pub fn read(mut input: impl Read) -> Result<Run, ReadError> {
     #[derive(Deserialize)]
     struct Versioned {
@@ -41,7 +45,11 @@ pub fn read(mut input: impl Read) -> Result<Run, ReadError> {
     }
 
     let mut bytes = Vec::new();
-    input.read_to_end(&mut bytes)?;
+    input.by_ref().take(LARGEST).read_to_end(&mut bytes)?;
+    if bytes.starts_with(&[0x1f, 0x8b]) {
+        let packed = std::mem::take(&mut bytes);
+        GzDecoder::new(&packed[..]).take(LARGEST).read_to_end(&mut bytes)?;
+    }
     let Versioned { schema } = serde_json::from_slice(&bytes)?;
     if schema != u64::from(SCHEMA) {
         return Err(ReadError::Schema { found: schema });
@@ -51,7 +59,10 @@ pub fn read(mut input: impl Read) -> Result<Run, ReadError> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
+    use crate::outcome::{Level, Verdict};
     use crate::sample;
 
     fn written(run: &Run) -> String {
@@ -96,28 +107,54 @@ mod tests {
         assert_eq!(written(&run).trim(), example.trim(), "the example is written as the tool writes it");
     }
 
-    #[test]
-    fn every_field_of_a_report_is_documented() {
-        fn names(value: &serde_json::Value, found: &mut std::collections::BTreeSet<String>) {
-            match value {
-                serde_json::Value::Object(map) => {
-                    for (name, value) in map {
-                        found.insert(name.clone());
-                        if name != "variant" {
-                            names(value, found);
-                        }
-                    }
-                }
-                serde_json::Value::Array(items) => items.iter().for_each(|item| names(item, found)),
-                _ => {}
-            }
-        }
+    /// The names in the first column of the table below a heading of the page.
+    fn documented(heading: &str) -> BTreeSet<String> {
         let page = include_str!("../../docs/report-schema.md");
-        let mut found = std::collections::BTreeSet::new();
-        names(&serde_json::to_value(sample::run()).unwrap(), &mut found);
-        for name in found {
-            assert!(page.contains(&format!("| `{name}` |")), "docs/report-schema.md has no row for `{name}`");
+        let section = page.split("\n## ").find(|section| section.starts_with(&format!("{heading}\n")));
+        let rows = section.unwrap_or_else(|| panic!("no heading {heading}")).lines();
+        rows.filter_map(|line| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned())).collect()
+    }
+
+    fn fields(value: &impl serde::Serialize) -> BTreeSet<String> {
+        let value = serde_json::to_value(value).unwrap();
+        value.as_object().unwrap().keys().cloned().collect()
+    }
+
+    #[test]
+    fn the_documented_fields_are_those_of_a_report() {
+        let run = sample::run();
+        let case = sample::gap();
+        let difference = crate::outcome::Difference {
+            line: None,
+            frame: None,
+            subject: String::new(),
+            golden: String::new(),
+            seen: String::new(),
+            golden_packet: String::new(),
+            seen_packet: String::new(),
+            rule: None,
+            why: String::new(),
+        };
+        let golden = crate::outcome::Golden { name: String::new(), differences: Vec::new() };
+        for (heading, fields) in [
+            ("Run", fields(&run)),
+            ("Device", fields(&run.device)),
+            ("Rule", fields(&run.rules[0])),
+            ("Case", fields(&case)),
+            ("Finding", fields(&case.findings[0])),
+            ("Trace line", fields(&case.trace[0])),
+            ("Golden trace", fields(&golden)),
+            ("Difference", fields(&difference)),
+        ] {
+            assert_eq!(documented(heading), fields, "{heading}");
         }
+    }
+
+    #[test]
+    fn the_documented_words_are_those_of_a_report() {
+        assert_eq!(documented("Verdict"), Verdict::ALL.iter().map(Verdict::to_string).collect());
+        let levels = [Level::Info, Level::May, Level::Should, Level::Must];
+        assert_eq!(documented("Level"), levels.iter().map(Level::to_string).collect());
     }
 
     #[test]

@@ -15,7 +15,7 @@ use crate::text::{self, one_line};
 /// | verdict | becomes |
 /// |---|---|
 /// | PASS | a success |
-/// | LOOSE | a success, its findings in `system-out` |
+/// | LOOSE, and PASS that differs from its golden trace | a success, the evidence in `system-out` |
 /// | FAIL, CRASH, XPASS | a `failure` |
 /// | INCONCLUSIVE | an `error` |
 /// | XFAIL, UNSUPPORTED | `skipped`, with the reason |
@@ -39,6 +39,9 @@ fn suite(run: &Run, area: &str) -> TestSuite {
         ("profile", &run.device.profile),
         ("system", &run.device.system),
         ("seed", &run.seed.to_string()),
+        ("command", &run.command),
+        ("filter", &run.filter.join(" ")),
+        ("complete", &run.complete.to_string()),
     ] {
         suite.add_property(Property::new(name, one_line(value)));
     }
@@ -64,7 +67,8 @@ fn test_case(case: &Case) -> TestCase {
     for rule in &case.rules {
         test_case.add_property(Property::new("rule", one_line(rule)));
     }
-    if case.verdict == Verdict::Loose {
+    let differs = case.golden.as_ref().is_some_and(|golden| !golden.differences.is_empty());
+    if case.verdict == Verdict::Loose || case.verdict == Verdict::Pass && differs {
         test_case.set_system_out(description(case));
     }
     test_case

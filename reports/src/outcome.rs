@@ -21,11 +21,32 @@ pub struct Run {
     pub device: Device,
     /// Seed of everything that was chosen at random.
     pub seed: u64,
+    /// The command line. Empty where none is known, as in reports of earlier versions.
+    #[serde(default)]
+    pub command: String,
+    /// Which scenarios were asked for, as on the command line; empty = all.
+    #[serde(default)]
+    pub filter: Vec<String>,
+    /// The whole catalogue that comes with the tool was run to its end.
+    #[serde(default)]
+    pub complete: bool,
     /// The rules that the cases and their findings name, in the order of their ids.
     #[serde(default)]
     pub rules: Vec<Rule>,
+    /// What was noticed about the device on the way, and is no matter of a rule.
+    #[serde(default)]
+    pub observations: Vec<Observation>,
     /// One for each scenario and variant, in the order of their ids.
     pub cases: Vec<Case>,
+}
+
+/// Something to know about the device. Never a verdict.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Observation {
+    /// What was looked at: `queue pair numbers`.
+    pub subject: String,
+    /// What was seen.
+    pub seen: String,
 }
 
 /// A rule of the ledger.
@@ -97,16 +118,24 @@ pub struct Case {
 impl Case {
     /// Scenario and variant: `rc/responder/psn-gap[ip=v6,start_psn=0xfffffe]`.
     pub fn id(&self) -> String {
-        if self.variant.is_empty() {
-            return self.scenario.clone();
+        match self.variant_name() {
+            name if name.is_empty() => self.scenario.clone(),
+            name => format!("{}[{name}]", self.scenario),
         }
-        let variant: Vec<String> = self.variant.iter().map(|(axis, value)| format!("{axis}={value}")).collect();
-        format!("{}[{}]", self.scenario, variant.join(","))
     }
 
-    /// The rules that it is about and those that its findings name; some may come twice.
+    /// What was varied, as it stands in the brackets of the id; empty where nothing is.
+    pub fn variant_name(&self) -> String {
+        let values: Vec<String> = self.variant.iter().map(|(axis, value)| format!("{axis}={value}")).collect();
+        values.join(",")
+    }
+
+    /// The rules that it is about and those that its findings and its differences from the golden trace name; some may
+    /// come twice.
     pub fn cited(&self) -> impl Iterator<Item = &str> {
-        self.rules.iter().chain(self.findings.iter().map(|finding| &finding.rule)).map(String::as_str)
+        let differences = self.golden.iter().flat_map(|golden| &golden.differences);
+        let findings = self.findings.iter().map(|finding| &finding.rule);
+        self.rules.iter().chain(findings).chain(differences.filter_map(|d| d.rule.as_ref())).map(String::as_str)
     }
 
     /// What it belongs to: the folders of the scenario, at most two. `rc/responder`, `icrc`.
@@ -161,6 +190,9 @@ pub struct Finding {
     pub line: Option<u32>,
     /// Frame that broke the rule: its number in the pcapng file, 1 = first.
     pub frame: Option<u32>,
+    /// That frame as a packet in the notation; `None` when what was missed is a frame.
+    #[serde(default)]
+    pub packet: Option<String>,
     /// When, in nanoseconds since the start of the case.
     pub time_ns: u64,
     /// What the rule asks for.
@@ -169,6 +201,16 @@ pub struct Finding {
     pub seen: String,
     /// Why this is a fault, in one sentence.
     pub why: String,
+}
+
+impl Finding {
+    /// Stands in place of a rule where the trace differs from the golden one and the user wants that to be a failure.
+    pub const GOLDEN: &str = "golden";
+
+    /// True when it is about the golden trace, not about a rule.
+    pub fn is_golden(&self) -> bool {
+        self.rule == Self::GOLDEN
+    }
 }
 
 /// A trace held against the golden one.
@@ -187,16 +229,35 @@ pub struct Difference {
     pub line: Option<u32>,
     /// The frame that differs; `None` when it is missing or no frame.
     pub frame: Option<u32>,
-    /// What differs: a field of the packet, the whole packet, a completion.
+    /// What differs: the name of a field of the packet, `packet` for a whole one, `time`, `script` for what the tester's
+    /// side did, `order`.
     pub subject: String,
-    /// What the golden trace has.
+    /// What the golden trace has there: the value of the field, the packet, the time since the line before.
     pub golden: String,
     /// What was seen.
     pub seen: String,
+    /// The packet of the golden trace; empty when it has none there.
+    #[serde(default)]
+    pub golden_packet: String,
+    /// The packet that was seen; empty when there was none.
+    #[serde(default)]
+    pub seen_packet: String,
     /// The rule that governs it; `None` when the standard leaves it free.
     pub rule: Option<String>,
     /// Why the difference is there, or may be.
     pub why: String,
+}
+
+impl Difference {
+    /// True when a rule decides; false when the standard leaves it free.
+    pub fn is_governed(&self) -> bool {
+        self.rule.is_some()
+    }
+
+    /// True when the packet as a whole differs, not something about it.
+    pub fn is_whole_packet(&self) -> bool {
+        self.subject == "packet"
+    }
 }
 
 /// How binding a rule is.
@@ -290,6 +351,15 @@ impl Run {
     pub fn exit_code(&self, strict: bool) -> u8 {
         let codes = || self.cases.iter().map(|case| case.verdict.exit_code(strict));
         if codes().any(|code| code == 1) { 1 } else { codes().max().unwrap_or(0) }
+    }
+
+    /// Says that the run is a part of the catalogue, and which. `None` where it is all of it, or nobody knows.
+    pub fn part(&self) -> Option<String> {
+        match &self.filter[..] {
+            _ if self.complete || self.command.is_empty() => None,
+            [] => Some("not the whole built-in catalogue".to_owned()),
+            filters => Some(format!("a part of the catalogue: {}", filters.join(" "))),
+        }
     }
 
     /// A rule by its id, where the run describes it.

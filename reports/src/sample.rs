@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::outcome::{Actor, Case, Device, Finding, Level, Rule, Run, SCHEMA, TraceLine, Verdict};
+use crate::outcome::{Actor, Case, Device, Finding, Level, Observation, Rule, Run, SCHEMA, TraceLine, Verdict};
 
 const SCRIPT: &str = "\
 dut  recv 4 x 4096
@@ -18,7 +18,14 @@ pub(crate) fn run() -> Run {
         tool: "rocespec 0.1.0".into(),
         device: Device { dut: "rxe:6.1".into(), profile: "rxe".into(), system: "Linux 6.1.0".into() },
         seed: 7,
+        command: "rocespec run rc 'ud<gsi' --dut rxe:6.1 --seed 7".into(),
+        filter: vec!["rc".into(), "ud<gsi".into()],
+        complete: false,
         rules: vec![rule()],
+        observations: vec![Observation {
+            subject: "queue pair numbers".into(),
+            seen: "8 seen: each is 0x1 above another one".into(),
+        }],
         cases: vec![pass(), inconclusive(), gap(), loose(), xfail(), xpass(), crash(), unsupported()],
     }
 }
@@ -103,6 +110,7 @@ pub(crate) fn gap() -> Case {
         level: Level::Must,
         line: Some(12),
         frame: None,
+        packet: None,
         time_ns: 101_010_000,
         expected: "NAK psn=1 msn=1 code=psn_sequence_error within 100ms".into(),
         seen: "nothing for 100ms".into(),
@@ -129,6 +137,7 @@ fn loose() -> Case {
         level: Level::Should,
         line: None,
         frame: Some(2),
+        packet: Some("ACK psn=0 msn=1 credits=31".into()),
         time_ns: 32_000,
         expected: "credits=1".into(),
         seen: "credits=31 (invalid: none given)".into(),
@@ -181,6 +190,7 @@ pub(crate) fn crash() -> Case {
             level: Level::Must,
             line: Some(10 + frame),
             frame: Some(frame),
+            packet: None,
             time_ns: u64::from(frame) * 20_000,
             expected: "one of:\n  silence\n  a completion with a length error".into(),
             seen: "console: \x1b[31mBUG: unable to handle page fault\x1b[0m".into(),

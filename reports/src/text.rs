@@ -1,6 +1,6 @@
 //! Making foreign text safe to show, and fitting it into a width.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 /// Is this a character that could move the cursor, hide text, turn its direction or break an XML file?
 pub(crate) fn is_unsafe(c: char) -> bool {
@@ -80,9 +80,64 @@ pub(crate) fn milliseconds(ns: u64) -> String {
     format!("{}.{:03} ms", us / 1_000, us % 1_000)
 }
 
+/// `text` with its middle left out where it is longer than `width` columns: of an address both ends tell most.
+pub(crate) fn cut_middle(text: &str, width: usize) -> String {
+    let columns = columns(text);
+    if width == 0 || columns <= width {
+        return text.to_owned();
+    }
+    let tail = width.saturating_sub(1) / 2;
+    let head = width.saturating_sub(1) - tail;
+    text.chars().take(head).chain(['…']).chain(text.chars().skip(columns - tail)).collect()
+}
+
+/// Nanoseconds in the unit that fits: `812 ns`, `12.345 us`, `1.200 ms`, `4.096 s`.
+pub(crate) fn duration(ns: u64) -> String {
+    match ns {
+        0..1_000 => format!("{ns} ns"),
+        1_000..1_000_000 => format!("{}.{:03} us", ns / 1_000, ns % 1_000),
+        1_000_000..1_000_000_000 => milliseconds(ns),
+        _ => format!("{}.{:03} s", ns / 1_000_000_000, ns / 1_000_000 % 1_000),
+    }
+}
+
+/// A number in at most five columns: `9999`, `12.3k`, `1.23M`. Digits are left out, never rounded up.
+pub(crate) fn short(n: u64) -> String {
+    const UNITS: [&str; 7] = ["", "k", "M", "G", "T", "P", "E"];
+    if n < 10_000 {
+        return n.to_string();
+    }
+    let group = n.ilog10() / 3;
+    let hundredths = n / (1_000u64.pow(group) / 100);
+    let unit = UNITS.get(group as usize).unwrap_or(&"");
+    match hundredths {
+        0..1_000 => format!("{}.{:02}{unit}", hundredths / 100, hundredths % 100),
+        1_000..10_000 => format!("{}.{}{unit}", hundredths / 100, hundredths / 10 % 10),
+        _ => format!("{}{unit}", hundredths / 100),
+    }
+}
+
+/// Nanoseconds since 1970 as a date and a time of day, in UTC: `2026-03-01 12:00:00.000250 UTC`.
+pub(crate) fn utc(ns: u64) -> String {
+    let (seconds, us) = (ns / 1_000_000_000, ns % 1_000_000_000 / 1_000);
+    let (days, second) = (seconds / 86_400, seconds % 86_400);
+    // Years are counted from March, so that the odd day is the last one of a year; 400 of them have 146,097 days.
+    let day = days + 719_468;
+    let (era, day) = (day / 146_097, day % 146_097);
+    let year = (day - day / 1_460 + day / 36_524 - day / 146_096) / 365;
+    let day = day - (365 * year + year / 4 - year / 100);
+    let month = (5 * day + 2) / 153;
+    let date = day - (153 * month + 2) / 5 + 1;
+    let (month, next) = if month < 10 { (month + 3, 0) } else { (month - 9, 1) };
+    let year = era * 400 + year + next;
+    let (hour, minute, second) = (second / 3_600, second / 60 % 60, second % 60);
+    format!("{year:04}-{month:02}-{date:02} {hour:02}:{minute:02}:{second:02}.{us:06} UTC")
+}
+
 /// `1 case`, `2 cases`.
-pub(crate) fn counted(n: usize, noun: &str) -> String {
-    format!("{n} {noun}{}", if n == 1 { "" } else { "s" })
+pub(crate) fn counted<N: Display + PartialEq + From<u8>>(n: N, noun: &str) -> String {
+    let end = if n == N::from(1) { "" } else { "s" };
+    format!("{n} {noun}{end}")
 }
 
 #[cfg(test)]
@@ -117,5 +172,35 @@ mod tests {
         assert_eq!(milliseconds(0), "0.000 ms");
         assert_eq!(milliseconds(102_000_999), "102.000 ms");
         assert_eq!(milliseconds(u64::MAX), "18446744073709.551 ms");
+    }
+
+    #[test]
+    fn durations_take_the_unit_that_fits() {
+        let said = [0, 999, 1_000, 999_999, 1_200_000, 999_999_999, 4_096_000_000].map(duration);
+        assert_eq!(said, ["0 ns", "999 ns", "1.000 us", "999.999 us", "1.200 ms", "999.999 ms", "4.096 s"]);
+        assert_eq!(duration(u64::MAX), "18446744073.709 s");
+    }
+
+    #[test]
+    fn numbers_become_short() {
+        let said = [0, 9_999, 10_000, 123_456, 999_999, 1_000_000, 12_345_678, 7_000_000_000].map(short);
+        assert_eq!(said, ["0", "9999", "10.0k", "123k", "999k", "1.00M", "12.3M", "7.00G"]);
+        assert_eq!(short(u64::MAX), "18.4E");
+    }
+
+    #[test]
+    fn the_middle_of_a_long_address_is_left_out() {
+        assert_eq!(cut_middle("fd00:1:2:3::1234", 9), "fd00…1234");
+        assert_eq!(cut_middle("192.0.2.1", 9), "192.0.2.1");
+        assert_eq!((cut_middle("abc", 1), cut_middle("abc", 2)), ("…".to_owned(), "a…".to_owned()));
+    }
+
+    #[test]
+    fn a_time_of_day_is_that_of_the_calendar() {
+        assert_eq!(utc(0), "1970-01-01 00:00:00.000000 UTC");
+        assert_eq!(utc(951_782_400_000_001_000), "2000-02-29 00:00:00.000001 UTC");
+        assert_eq!(utc(1_709_251_199_999_999_999), "2024-02-29 23:59:59.999999 UTC");
+        assert_eq!(utc(1_709_251_200_000_000_000), "2024-03-01 00:00:00.000000 UTC");
+        assert_eq!(utc(u64::MAX), "2554-07-21 23:34:33.709551 UTC");
     }
 }

@@ -2,10 +2,10 @@
 //! that must hold.
 
 use std::io::{IsTerminal as _, Write as _};
-use std::process::{Command, ExitCode};
+use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use anyhow::{Context as _, bail};
+use anyhow::Context as _;
 use rocespec::link::pair::{Checks, Endless, Pair, PairConfig, Totals};
 use rocespec::link::{Faults, RandomFaults, Rate};
 use rocespec_codec::{Mtu, Transport};
@@ -51,7 +51,7 @@ fn transport(name: &str) -> Result<Transport, String> {
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
     if cfg!(debug_assertions) {
-        return again_in_release();
+        return crate::again_in_release();
     }
     for (name, transport) in TRANSPORTS {
         if args.transport.is_none_or(|wanted| wanted == transport) && !soak(name, transport, args)? {
@@ -59,20 +59,6 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
     }
     Ok(ExitCode::SUCCESS)
-}
-
-/// The same command, built with optimisation: it takes a tenth of the time.
-fn again_in_release() -> anyhow::Result<ExitCode> {
-    let cargo = std::env::var("CARGO").unwrap_or_else(|_| "cargo".to_owned());
-    let status = Command::new(cargo)
-        .args(["run", "--quiet", "--release", "-p", "xtask", "--"])
-        .args(std::env::args_os().skip(1))
-        .status()
-        .context("cannot run cargo")?;
-    match status.code() {
-        Some(code) => Ok(ExitCode::from(u8::try_from(code).unwrap_or(2))),
-        None => bail!("the run was killed"),
-    }
 }
 
 /// Gives false when something does not hold.

@@ -119,7 +119,7 @@ fn verdict(packet: &Roce<'_>, expected: u32, found: u32) -> Verdict {
     let masks = Masks::of(packet);
     let headers = covered_headers(packet, |_| Some(0xff));
     let body = [packet.payload, packet.pad];
-    if is(crc32c(&headers, &body)) {
+    if is(crc32c(packet)) {
         return Verdict::Crc32c;
     }
     if !packet.pad.is_empty() {
@@ -165,7 +165,7 @@ fn verdict(packet: &Roce<'_>, expected: u32, found: u32) -> Verdict {
     Verdict::Wrong
 }
 
-const ONES: [u8; 8] = [0xff; 8];
+pub(super) const ONES: [u8; 8] = [0xff; 8];
 
 fn hashed(parts: &[&[u8]]) -> Hasher {
     let mut crc = Hasher::new();
@@ -173,14 +173,15 @@ fn hashed(parts: &[&[u8]]) -> Hasher {
     crc
 }
 
-fn crc(ones: &[u8], headers: &[u8], body: &[&[u8]]) -> u32 {
+pub(super) fn crc(ones: &[u8], headers: &[u8], body: &[&[u8]]) -> u32 {
     let mut crc = hashed(&[ones, headers]);
     body.iter().for_each(|part| crc.update(part));
     crc.finalize()
 }
 
-/// CRC-32C over the same bytes, bit by bit: this is no hot path.
-fn crc32c(headers: &[u8], body: &[&[u8]]) -> u32 {
+/// What the ICRC of the packet would be with the polynomial of CRC-32C (Castagnoli), which some have taken for it.
+pub fn crc32c(packet: &Roce<'_>) -> u32 {
+    // Bit by bit: this is no hot path.
     const POLYNOMIAL: u32 = 0x82f6_3b78;
     let mut crc = u32::MAX;
     let mut update = |bytes: &[u8]| {
@@ -192,8 +193,9 @@ fn crc32c(headers: &[u8], body: &[&[u8]]) -> u32 {
         }
     };
     update(&ONES);
-    update(headers);
-    body.iter().for_each(|part| update(part));
+    update(&covered_headers(packet, |_| Some(0xff)));
+    update(packet.payload);
+    update(packet.pad);
     !crc
 }
 

@@ -26,6 +26,7 @@ pub use cm::{Apr, Drep, Dreq, Lap, Message, Mra, Rej, Rep, Req, Rtu, SidrRep, Si
 pub use ip::{IpCm, ServiceId};
 pub use names::{AprStatus, Attribute, RejReason, SidrStatus, Status, TransportService, timeout};
 
+use crate::bth::Bth;
 use crate::error::EncodeError;
 use crate::frame::Roce;
 use crate::number::Qpn;
@@ -66,10 +67,14 @@ pub struct Mad<'a> {
     pub data: &'a [u8],
 }
 
-/// The MAD of a packet: of an unreliable datagram to queue pair 1, when its payload holds a header.
+/// The MAD of a packet for [management](is_management), when its payload holds a header.
 pub fn of<'a>(packet: &Roce<'a>) -> Option<Mad<'a>> {
-    let is_mad = packet.bth.opcode.transport() == Transport::Ud && packet.bth.dest_qp == Qpn::new(1);
-    if is_mad { Mad::read(packet.payload) } else { None }
+    if is_management(&packet.bth) { Mad::read(packet.payload) } else { None }
+}
+
+/// True for an unreliable datagram to queue pair 1, whatever is in it.
+pub fn is_management(bth: &Bth) -> bool {
+    bth.opcode.transport() == Transport::Ud && bth.dest_qp == Qpn::new(1)
 }
 
 impl<'a> Mad<'a> {

@@ -30,7 +30,7 @@ pub fn fields<'p>(packet: &'p Roce<'p>, scope: &'p Scope<'_>) -> impl Iterator<I
     let names =
         Names { origin: scope.origin(), regions: scope.regions, rkey: rkey(packet), absolute: false, elided: true };
     FIELDS.iter().enumerate().filter_map(move |(at, field)| {
-        let given = given(field, (field.get)(packet)?, right_icrc);
+        let given = given(packet, field, (field.get)(packet)?, right_icrc);
         let value = Text { what: What::Field(field, given), names };
         Some(Said { field, value, ordinary: written >> at & 1 == 0 })
     })

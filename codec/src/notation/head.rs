@@ -19,7 +19,7 @@ impl Class {
     const ALL: [Class; 3] = [Class::Ack, Class::RnrNak, Class::Nak];
 
     /// `None` for reserved syndromes.
-    pub(super) fn of(syndrome: Syndrome) -> Option<Class> {
+    fn of(syndrome: Syndrome) -> Option<Class> {
         match syndrome.class() {
             SyndromeClass::Ack(_) => Some(Class::Ack),
             SyndromeClass::RnrNak(_) => Some(Class::RnrNak),
@@ -37,9 +37,9 @@ impl Class {
     }
 }
 
-/// What the first word says.
+/// The first word of a line: an opcode, or what an acknowledgement says (`ACK`, `NAK`, `RNR_NAK`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Head {
+pub struct Head {
     pub(super) opcode: Opcode,
     /// For an acknowledgement: what it says. `None` leaves it to the fields.
     pub(super) class: Option<Class>,
@@ -61,12 +61,13 @@ impl Head {
         Head { opcode, class }
     }
 
-    /// True for packets that this head describes.
-    pub(super) fn fits(self, packet: &Roce<'_>) -> bool {
+    /// True for packets that this word describes.
+    pub fn fits(self, packet: &Roce<'_>) -> bool {
         self.opcode == packet.bth.opcode && (self.class.is_none() || self.class == Head::of(packet).class)
     }
 
-    pub(super) fn parse(text: &str) -> Option<Head> {
+    /// Reads a word. `None` when it stands for no packet.
+    pub fn parse(text: &str) -> Option<Head> {
         for (opcode, prefix) in ACKNOWLEDGE {
             let word = text.strip_prefix(prefix);
             if let Some(class) = Class::ALL.into_iter().find(|class| word == Some(class.word())) {

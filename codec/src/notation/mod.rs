@@ -44,6 +44,7 @@ mod words;
 
 pub use error::{NotationError, NotationErrorKind, Snippet};
 pub use fields::{Said, fields};
+pub use head::Head;
 pub use parse::{Line, parse};
 pub use pattern::{Mismatch, Pattern, parse_pattern};
 pub use print::{Printed, PrintedFrame, print, print_frame};

@@ -1,18 +1,21 @@
 //! A line to a packet.
 
+use arrayvec::ArrayVec;
+
 use super::error::{NotationError, NotationErrorKind as Is, snippet, snippet_of};
 use super::head::Head;
 use super::number;
 use super::pause;
 use super::scope::{NetKind, Scope};
 use super::suggest;
-use super::value::{self, Arena, Given};
+use super::value::{self, Arena, Given, Late};
 use super::words::{Word, Words};
 use crate::encode::encode;
 use crate::error::EncodeError;
 use crate::field::{FIELDS, Field, Kind, Ordinary, Value, complete};
 use crate::frame::Roce;
 use crate::icrc;
+use crate::udp::right_udp_checksum;
 
 /// What a line stands for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -61,11 +64,16 @@ pub fn parse<'b>(line: &str, scope: &Scope<'_>, buffer: &'b mut [u8]) -> Result<
     let opening = Opening::read(line, scope)?;
     let mut packet = opening.start(scope);
     let mut fault = None;
+    let mut lates = ArrayVec::<Late, 2>::new();
     let written = opening.fields(scope, &mut arena, |field, given, word| match given {
         Given::Exactly(value) => opening.set(&mut packet, field, value, word),
         Given::Icrc(relative) => {
             fault = Some(relative);
             Ok(())
+        }
+        Given::Late(late) => {
+            lates.push(late);
+            opening.set(&mut packet, field, Value::Uint(0), word)
         }
         Given::Digest(..) => Err(Is::Elided.at(word.span())),
         Given::Range(..) | Given::Present | Given::Length(_) => Err(Is::OnlyExpected.at(word.span())),
@@ -79,9 +87,28 @@ pub fn parse<'b>(line: &str, scope: &Scope<'_>, buffer: &'b mut [u8]) -> Result<
         return Err(Is::Overflow { field: field.name }.at(0..line.len()));
     }
     if let Some(fault) = fault {
-        packet.icrc = fault.of(icrc::compute(&packet));
+        packet.icrc = fault.of(&packet, icrc::compute(&packet));
+    }
+    if lates.contains(&Late::StaleIcrc) {
+        packet.icrc = icrc::compute(&before_the_way(&opening, scope, &packet, &written));
+    }
+    if lates.contains(&Late::UdpChecksum) {
+        let right = right_udp_checksum(&packet);
+        packet.udp.iter_mut().for_each(|udp| udp.checksum = right);
     }
     Ok(Line::Roce(packet))
+}
+
+/// The packet as it left: its network and UDP header, and the reserved bits that the ICRC covers, before somebody on the
+/// way wrote into them what the line says.
+fn before_the_way<'b>(opening: &Opening<'_>, scope: &Scope<'_>, packet: &Roce<'b>, written: &Written) -> Roce<'b> {
+    let Roce { net, udp, bth, .. } = opening.start(scope);
+    let mut before = Roce { net, udp, ..packet.clone() };
+    before.bth.resv7 = bth.resv7;
+    complete(&mut before, |field| {
+        written.has(field) && !field.name.starts_with("ip.") && !field.name.starts_with("udp.")
+    });
+    before
 }
 
 /// Reads the bytes behind `raw`.

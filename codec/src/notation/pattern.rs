@@ -57,6 +57,9 @@ pub fn parse_pattern<'b>(line: &str, scope: &Scope<'_>, buffer: &'b mut [u8]) ->
     let mut checks = ArrayVec::new();
     let mut named = ArrayVec::<(Word<'_>, &Region<'_>), MOST_REGIONS>::new();
     opening.fields(scope, &mut arena, |field, want, word| {
+        if matches!(want, Given::Late(_)) {
+            return Err(Is::Value { field: field.name, kind: field.kind }.at(word.span()));
+        }
         // A value that the field can hold tells whether the packet has the field.
         let probe = match want {
             Given::Exactly(value) => value,
@@ -160,7 +163,9 @@ fn holds(want: Given<'_>, kind: Kind, value: Value<'_>, packet: &Roce<'_>) -> bo
         Given::Digest(len, crc) => {
             value.bytes().is_some_and(|bytes| bytes.len() == len && crc32fast::hash(bytes) == crc)
         }
-        Given::Icrc(fault) => packet.icrc == fault.of(icrc::compute(packet)),
+        Given::Icrc(fault) => packet.icrc == fault.of(packet, icrc::compute(packet)),
+        // Refused when the pattern was read.
+        Given::Late(_) => false,
     }
 }
 
@@ -169,8 +174,7 @@ fn shown<'p>(want: Given<'_>, value: Value<'p>, packet: &Roce<'_>) -> Given<'p> 
     match (want, value) {
         (Given::Length(_), Value::Bytes(bytes)) => Given::Length(bytes.len()),
         (Given::Icrc(_), _) => {
-            let right = icrc::compute(packet);
-            let fault = IcrcFault::ALL.into_iter().find(|fault| fault.of(right) == packet.icrc);
+            let fault = IcrcFault::in_packet(packet, icrc::compute(packet));
             fault.map_or(Given::Exactly(value), Given::Icrc)
         }
         _ => Given::Exactly(value),

@@ -96,7 +96,7 @@ impl fmt::Display for Printed<'_> {
         for field in set(written) {
             if let Some(value) = (field.get)(packet) {
                 f.write_str(" ")?;
-                names.word(f, field, given(field, value, right_icrc))?;
+                names.word(f, field, given(packet, field, value, right_icrc))?;
             }
         }
         f.flush()
@@ -106,9 +106,8 @@ impl fmt::Display for Printed<'_> {
 const ICRC: &str = "icrc";
 
 /// The value as the line gives it: an ICRC by what is wrong with it.
-pub(super) fn given<'v>(field: &Field, value: Value<'v>, right_icrc: u32) -> Given<'v> {
-    let is_icrc = field.name == ICRC;
-    let fault = IcrcFault::ALL.into_iter().find(|fault| is_icrc && value == Value::Uint(fault.of(right_icrc).into()));
+pub(super) fn given<'v>(packet: &Roce<'_>, field: &Field, value: Value<'v>, right_icrc: u32) -> Given<'v> {
+    let fault = if field.name == ICRC { IcrcFault::in_packet(packet, right_icrc) } else { None };
     fault.map_or(Given::Exactly(value), Given::Icrc)
 }
 

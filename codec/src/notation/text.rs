@@ -100,11 +100,12 @@ impl Names<'_> {
     }
 
     /// The region that the key is for. Its low byte is the owner's to choose: a key that differs there alone is a wrong
-    /// key for the same region.
+    /// key for the same region, and so is one that is off by less than that byte holds.
     fn keyed(&self, rkey: RKey) -> Option<&Region<'_>> {
         let index = |rkey: RKey| rkey.get() >> 8;
         let same_index = || self.named().find(|region| index(region.rkey) == index(rkey) && index(rkey) != 0);
-        self.named().find(|region| region.rkey == rkey).or_else(same_index)
+        let close = |region: &&Region<'_>| region.rkey.get().abs_diff(rkey.get()) < 0x100 && index(region.rkey) != 0;
+        self.named().find(|region| region.rkey == rkey).or_else(same_index).or_else(|| self.named().find(close))
     }
 
     /// Regions whose names read back as themselves.
@@ -158,6 +159,7 @@ impl Names<'_> {
             Given::Length(len) => write!(f, "{len}B=*"),
             Given::Digest(len, crc) => write!(f, "{len}B~{crc:08x}"),
             Given::Icrc(fault) => f.write_str(fault.word()),
+            Given::Late(late) => f.write_str(late.words().1),
         }
     }
 }

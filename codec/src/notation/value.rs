@@ -9,6 +9,8 @@ use super::suggest;
 use super::words::Word;
 use crate::code::{NakCode, RnrTimer};
 use crate::field::{Field, Kind, Value};
+use crate::frame::Roce;
+use crate::icrc;
 
 /// What a line says of a field.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,6 +27,31 @@ pub(super) enum Given<'b> {
     Digest(usize, u32),
     /// Relative to the right ICRC.
     Icrc(IcrcFault),
+    /// Worked out when the rest of the packet is there; in packets to send alone.
+    Late(Late),
+}
+
+/// A value that follows from the whole packet.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Late {
+    /// `icrc=stale`: that of the packet before somebody on the way wrote into its headers what the line says.
+    StaleIcrc,
+    /// `udp.checksum=right`.
+    UdpChecksum,
+}
+
+impl Late {
+    fn named(field: &str, word: &str) -> Option<Late> {
+        [Late::StaleIcrc, Late::UdpChecksum].into_iter().find(|late| late.words() == (field, word))
+    }
+
+    /// The field and what stands behind it.
+    pub(super) fn words(self) -> (&'static str, &'static str) {
+        match self {
+            Late::StaleIcrc => ("icrc", "stale"),
+            Late::UdpChecksum => ("udp.checksum", "right"),
+        }
+    }
 }
 
 /// How an ICRC stands to the right one.
@@ -35,25 +62,34 @@ pub(super) enum IcrcFault {
     Bad,
     /// Bytes in the opposite order.
     Swapped,
+    /// With the polynomial of CRC-32C.
+    Crc32c,
 }
 
 impl IcrcFault {
-    pub(super) const ALL: [IcrcFault; 3] = [IcrcFault::Right, IcrcFault::Bad, IcrcFault::Swapped];
+    pub(super) const ALL: [IcrcFault; 4] = [IcrcFault::Right, IcrcFault::Bad, IcrcFault::Swapped, IcrcFault::Crc32c];
 
     pub(super) fn word(self) -> &'static str {
         match self {
             IcrcFault::Right => "right",
             IcrcFault::Bad => "bad",
             IcrcFault::Swapped => "swapped",
+            IcrcFault::Crc32c => "crc32c",
         }
     }
 
-    /// What it makes of the right ICRC.
-    pub(super) fn of(self, right: u32) -> u32 {
+    /// The fault of a packet whose right ICRC is `right`, where it is one of these.
+    pub(super) fn in_packet(packet: &Roce<'_>, right: u32) -> Option<IcrcFault> {
+        IcrcFault::ALL.into_iter().find(|fault| fault.of(packet, right) == packet.icrc)
+    }
+
+    /// The value in a packet whose right ICRC is `right`.
+    pub(super) fn of(self, packet: &Roce<'_>, right: u32) -> u32 {
         match self {
             IcrcFault::Right => right,
             IcrcFault::Bad => !right,
             IcrcFault::Swapped => right.swap_bytes(),
+            IcrcFault::Crc32c => icrc::crc32c(packet),
         }
     }
 }
@@ -102,6 +138,9 @@ pub(super) fn read<'b>(
         && let Some(fault) = IcrcFault::ALL.into_iter().find(|fault| fault.word() == word.text)
     {
         return Ok(Given::Icrc(fault));
+    }
+    if let Some(late) = Late::named(field.name, word.text) {
+        return Ok(Given::Late(late));
     }
     if let Some((first, last)) = word.split_once("..") {
         if !has_ranges(field.kind) {

@@ -6,10 +6,11 @@ use std::net::Ipv6Addr;
 use std::rc::Rc;
 
 use rocespec_control::{
-    Access, Completion, Device, ErrorCode, Failure, QpAttributes, QpCapacity, QpKind, QpState, SendRequest, VERSION,
+    Access, BindRequest, Completion, Device, ErrorCode, Failure, QpAttributes, QpCapacity, QpKind, QpState,
+    SendRequest, VERSION, WindowKind,
 };
 
-use crate::backend::{Backend, Event, Region, failure};
+use crate::backend::{About, Backend, Event, Region, Uses, failure};
 
 #[derive(Default)]
 pub(crate) struct Fake {
@@ -19,7 +20,7 @@ pub(crate) struct Fake {
     pub(crate) events: Vec<Event>,
 }
 
-struct Alive(Rc<Cell<usize>>);
+pub(crate) struct Alive(Rc<Cell<usize>>);
 
 impl Alive {
     fn new(counter: &Rc<Cell<usize>>) -> Alive {
@@ -39,11 +40,28 @@ pub(crate) struct FakeQp {
     attributes: QpAttributes,
     completions: Vec<Completion>,
     groups: Vec<Ipv6Addr>,
+    _uses: Uses<Fake>,
     _alive: Alive,
 }
 
 pub(crate) struct FakeMemory {
     bytes: std::cell::RefCell<Vec<u8>>,
+    key: u32,
+    /// A window is bound to it.
+    is_bound: Cell<bool>,
+    _pd: Option<Rc<Alive>>,
+    _alive: Alive,
+}
+
+pub(crate) struct FakeSrq {
+    number: u32,
+    completions: std::cell::RefCell<Vec<Completion>>,
+    _pd: Option<Rc<Alive>>,
+    _domain: Option<Rc<Alive>>,
+    _alive: Alive,
+}
+
+pub(crate) struct FakeWindow {
     key: u32,
     _alive: Alive,
 }
@@ -51,6 +69,10 @@ pub(crate) struct FakeMemory {
 impl Backend for Fake {
     type Qp = FakeQp;
     type Memory = FakeMemory;
+    type Pd = Alive;
+    type XrcDomain = Alive;
+    type Srq = FakeSrq;
+    type Window = FakeWindow;
 
     fn describe(&mut self) -> Result<Device, Failure> {
         Ok(Device {
@@ -65,7 +87,7 @@ impl Backend for Fake {
         })
     }
 
-    fn create_qp(&mut self, kind: QpKind, _capacity: QpCapacity) -> Result<FakeQp, Failure> {
+    fn create_qp(&mut self, kind: QpKind, _capacity: QpCapacity, uses: Uses<Fake>) -> Result<FakeQp, Failure> {
         if kind == QpKind::Uc {
             return Err(failure(ErrorCode::Unsupported, "no UC here"));
         }
@@ -76,6 +98,7 @@ impl Backend for Fake {
             attributes,
             completions: Vec::new(),
             groups: Vec::new(),
+            _uses: uses,
             _alive: Alive::new(&self.alive),
         })
     }
@@ -104,9 +127,27 @@ impl Backend for Fake {
         Ok(())
     }
 
-    fn register_memory(&mut self, length: usize, _access: &[Access]) -> Result<FakeMemory, Failure> {
+    fn register_memory(
+        &mut self,
+        length: usize,
+        _access: &[Access],
+        pd: Option<Rc<Alive>>,
+    ) -> Result<FakeMemory, Failure> {
         self.next += 1;
-        Ok(FakeMemory { bytes: vec![0; length].into(), key: self.next, _alive: Alive::new(&self.alive) })
+        Ok(FakeMemory {
+            bytes: vec![0; length].into(),
+            key: self.next,
+            is_bound: Cell::new(false),
+            _pd: pd,
+            _alive: Alive::new(&self.alive),
+        })
+    }
+
+    fn deregister_memory(&mut self, memory: &mut FakeMemory) -> Result<(), Failure> {
+        match memory.is_bound.get() {
+            true => Err(failure(ErrorCode::Refused, "a window is bound to it")),
+            false => Ok(()),
+        }
     }
 
     fn region(&self, memory: &FakeMemory) -> Region {
@@ -141,6 +182,93 @@ impl Backend for Fake {
     fn poll(&mut self, qp: &mut FakeQp, max: usize) -> Result<Vec<Completion>, Failure> {
         let count = max.min(qp.completions.len());
         Ok(qp.completions.drain(..count).collect())
+    }
+
+    fn create_pd(&mut self) -> Result<Alive, Failure> {
+        Ok(Alive::new(&self.alive))
+    }
+
+    fn create_xrc_domain(&mut self) -> Result<Alive, Failure> {
+        Ok(Alive::new(&self.alive))
+    }
+
+    fn create_srq(
+        &mut self,
+        _max_wr: u32,
+        pd: Option<Rc<Alive>>,
+        domain: Option<Rc<Alive>>,
+    ) -> Result<FakeSrq, Failure> {
+        self.next += 1;
+        Ok(FakeSrq {
+            number: if domain.is_some() { self.next } else { 0 },
+            completions: Vec::new().into(),
+            _pd: pd,
+            _domain: domain,
+            _alive: Alive::new(&self.alive),
+        })
+    }
+
+    fn srqn(&self, srq: &FakeSrq) -> u32 {
+        srq.number
+    }
+
+    fn limit_srq(&mut self, srq: &FakeSrq, _limit: u32) -> Result<(), Failure> {
+        self.events.push(Event { name: "srq_limit_reached".to_owned(), about: Some(About::Srq(srq.number as usize)) });
+        Ok(())
+    }
+
+    fn post_srq_receive(
+        &mut self,
+        srq: &FakeSrq,
+        wr_id: u64,
+        _memory: &FakeMemory,
+        _offset: usize,
+        length: u32,
+    ) -> Result<(), Failure> {
+        srq.completions.borrow_mut().push(completion(wr_id, "recv", length));
+        Ok(())
+    }
+
+    fn poll_srq(&mut self, srq: &FakeSrq, max: usize) -> Result<Vec<Completion>, Failure> {
+        let mut completions = srq.completions.borrow_mut();
+        let count = max.min(completions.len());
+        Ok(completions.drain(..count).collect())
+    }
+
+    fn allocate_window(&mut self, _kind: WindowKind, _pd: Option<Rc<Alive>>) -> Result<FakeWindow, Failure> {
+        self.next += 1;
+        Ok(FakeWindow { key: self.next << 8, _alive: Alive::new(&self.alive) })
+    }
+
+    fn rkey(&self, window: &FakeWindow) -> u32 {
+        window.key
+    }
+
+    fn bind_window(
+        &mut self,
+        qp: &mut FakeQp,
+        window: &mut FakeWindow,
+        memory: &FakeMemory,
+        request: &BindRequest,
+    ) -> Result<(), Failure> {
+        window.key += 1;
+        memory.is_bound.set(true);
+        qp.completions.push(completion(request.wr_id, "bind_mw", 0));
+        Ok(())
+    }
+
+    fn request_notification(&mut self, qp: &FakeQp, _solicited_only: bool) -> Result<(), Failure> {
+        let about = Some(About::CompletionQueue(qp.qpn as usize));
+        self.events.push(Event { name: "completion".to_owned(), about });
+        Ok(())
+    }
+
+    fn is_about_qp(&self, about: About, qp: &FakeQp) -> bool {
+        about == About::Qp(qp.qpn) || about == About::CompletionQueue(qp.qpn as usize)
+    }
+
+    fn is_about_srq(&self, about: About, srq: &FakeSrq) -> bool {
+        about == About::Srq(srq.number as usize)
     }
 
     fn counters(&mut self) -> Result<BTreeMap<String, u64>, Failure> {

@@ -2,13 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::io::Write;
+use std::rc::Rc;
 
 use rocespec_control::{
     AsyncEvent, Command, ErrorCode, Failure, LineError, LineReader, MAX_LINE, MemoryRegion, Qp, Reply, Request,
     Response, Status, VERSION,
 };
 
-use crate::backend::{Backend, Event, failure};
+use crate::backend::{Backend, Event, Uses, failure};
 use crate::hex;
 use crate::limits::{
     MAX_EVENTS, MAX_OBJECTS, MAX_POLL, MAX_QUEUE, MAX_REGION, MAX_TOTAL_MEMORY, MAX_TRANSFER, check_attributes,
@@ -31,9 +32,14 @@ pub(crate) struct Session<'a, B: Backend> {
     greeted: bool,
     reader: LineReader,
     last_handle: u32,
-    // Queue pairs go before the memory that their work requests point to.
+    // Windows go before the queue pair that bound them, both before the memory that they point to, and what is shared
+    // goes with the last of its users. (Linux's rxe waits for the windows of a queue pair that it is to destroy.)
+    windows: BTreeMap<u32, B::Window>,
     qps: BTreeMap<Qp, B::Qp>,
     memories: BTreeMap<u32, B::Memory>,
+    srqs: BTreeMap<u32, Rc<B::Srq>>,
+    xrc_domains: BTreeMap<u32, Rc<B::XrcDomain>>,
+    pds: BTreeMap<u32, Rc<B::Pd>>,
     total_memory: u64,
 }
 
@@ -46,7 +52,11 @@ impl<'a, B: Backend> Session<'a, B> {
             reader: LineReader::default(),
             last_handle: 0,
             qps: BTreeMap::new(),
+            windows: BTreeMap::new(),
             memories: BTreeMap::new(),
+            srqs: BTreeMap::new(),
+            xrc_domains: BTreeMap::new(),
+            pds: BTreeMap::new(),
             total_memory: 0,
         }
     }
@@ -106,11 +116,16 @@ impl<'a, B: Backend> Session<'a, B> {
         match command {
             Command::Hello { .. } => {}
             Command::Reset {} => self.reset(),
-            Command::CreateQp { kind, capacity } => {
+            Command::CreateQp { kind, capacity, pd, srq, xrc_domain } => {
                 at_most("max_send_wr", capacity.max_send_wr, MAX_QUEUE)?;
                 at_most("max_recv_wr", capacity.max_recv_wr, MAX_QUEUE)?;
                 self.room_for_one_more(self.qps.len(), "queue pairs")?;
-                let made = self.backend.create_qp(kind, capacity)?;
+                let uses = Uses {
+                    pd: shared(&self.pds, pd, "protection domain")?,
+                    srq: shared(&self.srqs, srq, "shared receive queue")?,
+                    xrc_domain: shared(&self.xrc_domains, xrc_domain, "XRC domain")?,
+                };
+                let made = self.backend.create_qp(kind, capacity, uses)?;
                 let qpn = self.backend.qpn(&made);
                 let qp = self.next_handle();
                 self.qps.insert(qp, made);
@@ -134,7 +149,7 @@ impl<'a, B: Backend> Session<'a, B> {
             Command::DetachMulticast { qp, group } => {
                 self.backend.multicast(find(&mut self.qps, qp, "queue pair")?, group, false)?;
             }
-            Command::RegisterMemory { length, access } => {
+            Command::RegisterMemory { length, access, pd } => {
                 if length == 0 || length > MAX_REGION {
                     return Err(bad(format!("length {length} is not in 1..={MAX_REGION}")));
                 }
@@ -142,7 +157,8 @@ impl<'a, B: Backend> Session<'a, B> {
                 if self.total_memory + length > MAX_TOTAL_MEMORY {
                     return Err(bad(format!("all regions together may have {MAX_TOTAL_MEMORY} bytes")));
                 }
-                let memory = self.backend.register_memory(length as usize, &access)?;
+                let pd = shared(&self.pds, pd, "protection domain")?;
+                let memory = self.backend.register_memory(length as usize, &access, pd)?;
                 let region = self.backend.region(&memory);
                 let mr = self.next_handle();
                 self.memories.insert(mr, memory);
@@ -152,7 +168,9 @@ impl<'a, B: Backend> Session<'a, B> {
             }
             Command::DeregisterMemory { mr } => {
                 let memory = find(&mut self.memories, mr, "memory region")?;
-                self.total_memory -= self.backend.region(memory).length;
+                let length = self.backend.region(memory).length;
+                self.backend.deregister_memory(memory)?;
+                self.total_memory -= length;
                 self.memories.remove(&mr);
             }
             Command::WriteMemory { mr, offset, data } => {
@@ -193,6 +211,7 @@ impl<'a, B: Backend> Session<'a, B> {
                 return Ok(Reply::Events(events.into_iter().map(|event| self.name_event(event)).collect()));
             }
             Command::Shutdown {} => self.reset(),
+            other => return self.object(other),
         }
         Ok(Reply::Done {})
     }
@@ -214,16 +233,24 @@ impl<'a, B: Backend> Session<'a, B> {
     }
 
     fn reset(&mut self) {
+        self.windows.clear();
         self.qps.clear();
         self.memories.clear();
+        self.srqs.clear();
+        self.xrc_domains.clear();
+        self.pds.clear();
         self.total_memory = 0;
         // Events about what is gone would only confuse the next case.
         self.backend.events(MAX_EVENTS);
     }
 
     fn name_event(&self, event: Event) -> AsyncEvent {
-        let ours = |qpn| self.qps.iter().find(|(_, qp)| self.backend.qpn(qp) == qpn).map(|(&handle, _)| handle);
-        AsyncEvent { event: event.name, qp: event.qpn.and_then(ours) }
+        let Event { name, about } = event;
+        let about_qp = |qp: &B::Qp| about.is_some_and(|about| self.backend.is_about_qp(about, qp));
+        let about_srq = |srq: &B::Srq| about.is_some_and(|about| self.backend.is_about_srq(about, srq));
+        let qp = self.qps.iter().find(|(_, qp)| about_qp(qp)).map(|(handle, _)| *handle);
+        let srq = self.srqs.iter().find(|(_, srq)| about_srq(srq)).map(|(handle, _)| *handle);
+        AsyncEvent { event: name, qp, srq }
     }
 
     fn room_for_one_more(&self, count: usize, what: &str) -> Result<(), Failure> {
@@ -233,12 +260,18 @@ impl<'a, B: Backend> Session<'a, B> {
         Err(bad(format!("there are {MAX_OBJECTS} {what} already: destroy some first")))
     }
 
-    /// Handles of queue pairs and regions come from one sequence, so that a mixed-up handle is an error, not an accident.
+    /// Handles of all objects come from one sequence, so that a mixed-up handle is an error, not an accident.
     fn next_handle(&mut self) -> u32 {
         loop {
             self.last_handle = self.last_handle.wrapping_add(1).max(1);
             let handle = self.last_handle;
-            if !self.qps.contains_key(&handle) && !self.memories.contains_key(&handle) {
+            let taken = self.qps.contains_key(&handle)
+                || self.memories.contains_key(&handle)
+                || self.windows.contains_key(&handle)
+                || self.srqs.contains_key(&handle)
+                || self.xrc_domains.contains_key(&handle)
+                || self.pds.contains_key(&handle);
+            if !taken {
                 return handle;
             }
         }
@@ -261,9 +294,20 @@ fn at_most(what: &str, value: impl Into<u64>, limit: u64) -> Result<(), Failure>
 }
 
 fn find<'m, T>(objects: &'m mut BTreeMap<u32, T>, handle: u32, what: &str) -> Result<&'m mut T, Failure> {
-    objects
-        .get_mut(&handle)
-        .ok_or_else(|| failure(ErrorCode::NoSuchObject, format!("no {what} has the handle {handle}")))
+    objects.get_mut(&handle).ok_or_else(|| no_such(what, handle))
+}
+
+/// The shared object of that handle, where an order names one.
+fn shared<T>(objects: &BTreeMap<u32, Rc<T>>, handle: Option<u32>, what: &str) -> Result<Option<Rc<T>>, Failure> {
+    let Some(handle) = handle else { return Ok(None) };
+    match objects.get(&handle) {
+        Some(object) => Ok(Some(Rc::clone(object))),
+        None => Err(no_such(what, handle)),
+    }
+}
+
+fn no_such(what: &str, handle: u32) -> Failure {
+    failure(ErrorCode::NoSuchObject, format!("no {what} has the handle {handle}"))
 }
 
 /// Checks a range against its region and gives the offset back as an index.
@@ -280,6 +324,9 @@ fn same_secret(expected: &[u8], given: &[u8]) -> bool {
     let difference = expected.iter().zip(given).fold(0, |all, (a, b)| all | (a ^ b));
     expected.len() == given.len() && difference == 0
 }
+
+#[path = "session_objects.rs"]
+mod objects;
 
 #[cfg(test)]
 #[path = "session_tests.rs"]

@@ -3,6 +3,7 @@
 use rocespec_control::{Completion, Device, QpAttributes, QpState};
 
 use super::*;
+use crate::backend::About;
 use crate::fake::Fake;
 
 /// Sends one line and reads the one answer.
@@ -167,14 +168,98 @@ fn a_handle_of_another_kind_is_no_object() {
 #[test]
 fn events_carry_the_handle_of_a_queue_pair_that_is_still_there() {
     let mut fake = Fake::default();
-    for qpn in [Some(1), Some(77), None] {
-        fake.events.push(Event { name: "qp_fatal".to_owned(), qpn });
+    for about in [Some(About::Qp(1)), Some(About::Qp(77)), None] {
+        fake.events.push(Event { name: "qp_fatal".to_owned(), about });
     }
     let mut session = greeted(&mut fake);
     let Reply::Qp { qp, qpn: 1 } = ok(&mut session, r#"{"id":2,"cmd":"create_qp","kind":"rc"}"#) else { panic!() };
     let Reply::Events(events) = ok(&mut session, r#"{"id":3,"cmd":"events"}"#) else { panic!() };
     assert_eq!(events.iter().map(|event| event.qp).collect::<Vec<_>>(), [Some(qp), None, None]);
     assert_eq!(ok(&mut session, r#"{"id":4,"cmd":"events"}"#), Reply::Events(Vec::new()));
+}
+
+#[test]
+fn what_is_shared_stays_while_it_is_used() {
+    let mut fake = Fake::default();
+    let mut session = greeted(&mut fake);
+    let Reply::Pd { pd } = ok(&mut session, r#"{"id":2,"cmd":"create_pd"}"#) else { panic!() };
+    let line = format!(r#"{{"id":3,"cmd":"create_srq","max_wr":8,"pd":{pd}}}"#);
+    let Reply::Srq { srq, srqn: 0 } = ok(&mut session, &line) else { panic!() };
+    let line = format!(r#"{{"id":4,"cmd":"create_qp","kind":"rc","srq":{srq}}}"#);
+    let Reply::Qp { qp, .. } = ok(&mut session, &line) else { panic!() };
+    let (destroy_pd, destroy_srq) = (
+        format!(r#"{{"id":5,"cmd":"destroy_pd","pd":{pd}}}"#),
+        format!(r#"{{"id":6,"cmd":"destroy_srq","srq":{srq}}}"#),
+    );
+    for line in [&destroy_pd, &destroy_srq] {
+        assert_eq!(error(&mut session, line), ErrorCode::Refused);
+    }
+    ok(&mut session, &format!(r#"{{"id":7,"cmd":"destroy_qp","qp":{qp}}}"#));
+    ok(&mut session, &destroy_srq);
+    ok(&mut session, &destroy_pd);
+    for line in [&destroy_pd, &destroy_srq, &format!(r#"{{"id":8,"cmd":"create_qp","kind":"rc","pd":{pd}}}"#)] {
+        assert_eq!(error(&mut session, line), ErrorCode::NoSuchObject);
+    }
+}
+
+#[test]
+fn a_shared_queue_for_xrc_has_a_number_and_completions_of_its_own() {
+    let mut fake = Fake::default();
+    let mut session = greeted(&mut fake);
+    let Reply::XrcDomain { xrc_domain } = ok(&mut session, r#"{"id":2,"cmd":"create_xrc_domain"}"#) else { panic!() };
+    let line = format!(r#"{{"id":3,"cmd":"create_srq","max_wr":8,"xrc_domain":{xrc_domain}}}"#);
+    let Reply::Srq { srq, srqn: 1 } = ok(&mut session, &line) else { panic!() };
+    let Reply::Memory(region) = ok(&mut session, r#"{"id":4,"cmd":"register_memory","length":16,"access":[]}"#) else {
+        panic!()
+    };
+    let mr = region.mr;
+    let post = |offset: u64| {
+        format!(r#"{{"id":5,"cmd":"post_srq_receive","srq":{srq},"wr_id":7,"mr":{mr},"offset":{offset},"length":8}}"#)
+    };
+    ok(&mut session, &post(8));
+    assert_eq!(error(&mut session, &post(9)), ErrorCode::BadArgument);
+    let poll = |max: u32| format!(r#"{{"id":6,"cmd":"poll_srq","srq":{srq},"max":{max}}}"#);
+    assert!(matches!(ok(&mut session, &poll(9)), Reply::Completions(done) if done.len() == 1 && done[0].wr_id == 7));
+    assert_eq!(error(&mut session, &poll(0)), ErrorCode::BadArgument);
+    ok(&mut session, &format!(r#"{{"id":7,"cmd":"modify_srq","srq":{srq},"limit":2}}"#));
+    let Reply::Events(events) = ok(&mut session, r#"{"id":8,"cmd":"events"}"#) else { panic!() };
+    assert_eq!((events[0].srq, events[0].qp), (Some(srq), None));
+}
+
+#[test]
+fn a_window_holds_its_region_and_has_a_new_key_when_it_is_bound() {
+    let mut fake = Fake::default();
+    let mut session = greeted(&mut fake);
+    let Reply::Qp { qp, .. } = ok(&mut session, r#"{"id":2,"cmd":"create_qp","kind":"rc"}"#) else { panic!() };
+    let line = r#"{"id":3,"cmd":"register_memory","length":16,"access":["mw_bind"]}"#;
+    let Reply::Memory(region) = ok(&mut session, line) else { panic!() };
+    let Reply::Window { window, rkey } = ok(&mut session, r#"{"id":4,"cmd":"allocate_window","kind":"type_2"}"#) else {
+        panic!()
+    };
+    let mr = region.mr;
+    let bind = |length: u64| {
+        format!(
+            r#"{{"id":5,"cmd":"bind_window","qp":{qp},"request":{{"wr_id":1,"window":{window},"mr":{mr},"offset":8,"length":{length},"access":["remote_read"]}}}}"#
+        )
+    };
+    assert_eq!(error(&mut session, &bind(9)), ErrorCode::BadArgument);
+    assert_eq!(ok(&mut session, &bind(8)), Reply::Window { window, rkey: rkey + 1 });
+    let deregister = format!(r#"{{"id":6,"cmd":"deregister_memory","mr":{mr}}}"#);
+    assert_eq!(error(&mut session, &deregister), ErrorCode::Refused);
+    ok(&mut session, &format!(r#"{{"id":7,"cmd":"read_memory","mr":{mr},"offset":0,"length":1}}"#));
+    let deallocate = format!(r#"{{"id":8,"cmd":"deallocate_window","window":{window}}}"#);
+    ok(&mut session, &deallocate);
+    assert_eq!(error(&mut session, &deallocate), ErrorCode::NoSuchObject);
+}
+
+#[test]
+fn a_notification_names_the_queue_pair() {
+    let mut fake = Fake::default();
+    let mut session = greeted(&mut fake);
+    let Reply::Qp { qp, .. } = ok(&mut session, r#"{"id":2,"cmd":"create_qp","kind":"rc"}"#) else { panic!() };
+    ok(&mut session, &format!(r#"{{"id":3,"cmd":"request_notification","qp":{qp},"solicited_only":true}}"#));
+    let Reply::Events(events) = ok(&mut session, r#"{"id":4,"cmd":"events"}"#) else { panic!() };
+    assert_eq!(events, [AsyncEvent { event: "completion".to_owned(), qp: Some(qp), srq: None }]);
 }
 
 #[test]

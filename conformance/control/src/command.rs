@@ -2,6 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::qp::{Access, QpAttributes, QpCapacity, QpKind};
+use crate::send::{BindRequest, SendRequest, WindowKind};
+
 /// Handle of a queue pair, given out by the agent. Not the queue pair number on the wire.
 pub type Qp = u32;
 
@@ -26,6 +29,15 @@ pub enum Command {
         /// Sizes of its queues.
         #[serde(default)]
         capacity: QpCapacity,
+        /// Protection domain; absent: the agent's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pd: Option<u32>,
+        /// Shared receive queue that it takes from, instead of a receive queue of its own. Not for XRC.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        srq: Option<u32>,
+        /// XRC domain. An XRC target needs one, nobody else has one.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        xrc_domain: Option<u32>,
     },
     /// Moves a queue pair to a state and sets attributes on the way. Only the attributes present are set. Answer: `done`.
     ModifyQp {
@@ -64,6 +76,9 @@ pub enum Command {
         length: u64,
         /// Rights; local write is implied where the verbs demand it.
         access: Vec<Access>,
+        /// Protection domain; absent: the agent's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pd: Option<u32>,
     },
     /// Answer: `done`.
     DeregisterMemory {
@@ -115,6 +130,90 @@ pub enum Command {
         /// At most so many, 1 to 1024.
         max: u32,
     },
+    /// Makes a protection domain beside the agent's own. Answer: `pd`.
+    CreatePd {},
+    /// Refused while anything is in it. Answer: `done`.
+    DestroyPd {
+        /// The domain.
+        pd: u32,
+    },
+    /// Makes an XRC domain. Answer: `xrc_domain`.
+    CreateXrcDomain {},
+    /// Refused while anything is in it. Answer: `done`.
+    DestroyXrcDomain {
+        /// The domain.
+        xrc_domain: u32,
+    },
+    /// Makes a receive queue that several queue pairs take from. Answer: `srq`.
+    CreateSrq {
+        /// Most receives in it.
+        max_wr: u32,
+        /// Protection domain of its buffers; absent: the agent's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pd: Option<u32>,
+        /// With one it serves the XRC targets of this domain, and what they take completes at the queue.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        xrc_domain: Option<u32>,
+    },
+    /// Arms the event `srq_limit_reached`, which comes once. Answer: `done`.
+    ModifySrq {
+        /// The queue.
+        srq: u32,
+        /// Fewer receives than this raise it; 0 disarms it.
+        limit: u32,
+    },
+    /// Refused while a queue pair takes from it. Answer: `done`.
+    DestroySrq {
+        /// The queue.
+        srq: u32,
+    },
+    /// As `post_receive`, for whichever queue pair takes it. Answer: `done`.
+    PostSrqReceive {
+        /// The queue.
+        srq: u32,
+        /// Comes back in the completion.
+        wr_id: u64,
+        /// Region of the buffer.
+        mr: u32,
+        /// Offset in it.
+        offset: u64,
+        /// Bytes.
+        length: u32,
+    },
+    /// As `poll`, for what XRC targets took from the queue. Answer: `completions`.
+    PollSrq {
+        /// The queue.
+        srq: u32,
+        /// At most so many, 1 to 1024.
+        max: u32,
+    },
+    /// Makes a memory window that is bound to nothing. Answer: `window`.
+    AllocateWindow {
+        /// Kind.
+        kind: WindowKind,
+        /// Protection domain; absent: the agent's own.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        pd: Option<u32>,
+    },
+    /// Answer: `done`.
+    DeallocateWindow {
+        /// The window.
+        window: u32,
+    },
+    /// Posts a request that binds a window. Answer: `window`, with the key that it has once the request is done.
+    BindWindow {
+        /// The queue pair.
+        qp: Qp,
+        /// The request.
+        request: BindRequest,
+    },
+    /// Arms the event `completion` of a queue pair, which comes once, with the next completion. Answer: `done`.
+    RequestNotification {
+        /// The queue pair.
+        qp: Qp,
+        /// With the next completion of a message that asks for it (SE bit) or that failed.
+        solicited_only: bool,
+    },
     /// All counters that the device offers, by their own names. Answer: `counters`.
     Counters {},
     /// Takes asynchronous events since the last call. Answer: `events`.
@@ -125,7 +224,7 @@ pub enum Command {
 
 impl Command {
     /// Every `cmd` of this version of the protocol.
-    pub const NAMES: [&str; 18] = [
+    pub const NAMES: [&str; 31] = [
         "hello",
         "reset",
         "create_qp",
@@ -141,6 +240,19 @@ impl Command {
         "post_receive",
         "post_send",
         "poll",
+        "create_pd",
+        "destroy_pd",
+        "create_xrc_domain",
+        "destroy_xrc_domain",
+        "create_srq",
+        "modify_srq",
+        "destroy_srq",
+        "post_srq_receive",
+        "poll_srq",
+        "allocate_window",
+        "deallocate_window",
+        "bind_window",
+        "request_notification",
         "counters",
         "events",
         "shutdown",
@@ -150,209 +262,4 @@ impl Command {
     pub fn hello() -> Command {
         Command::Hello { version: crate::VERSION, token: None }
     }
-}
-
-/// Transport service of a queue pair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum QpKind {
-    /// Reliable connection.
-    Rc,
-    /// Unreliable connection.
-    Uc,
-    /// Unreliable datagram.
-    Ud,
-}
-
-/// Sizes of a queue pair's queues, in work requests.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct QpCapacity {
-    /// Send queue.
-    pub max_send_wr: u32,
-    /// Receive queue.
-    pub max_recv_wr: u32,
-}
-
-impl Default for QpCapacity {
-    fn default() -> Self {
-        QpCapacity { max_send_wr: 64, max_recv_wr: 64 }
-    }
-}
-
-/// States of a queue pair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the names are the standard's own")]
-pub enum QpState {
-    Reset,
-    Init,
-    Rtr,
-    Rts,
-    Sqd,
-    Sqe,
-    Error,
-}
-
-/// A right on a memory region or on a queue pair.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the names are the standard's own")]
-pub enum Access {
-    LocalWrite,
-    RemoteWrite,
-    RemoteRead,
-    RemoteAtomic,
-    FlushGlobal,
-    FlushPersistent,
-}
-
-/// Path MTU in bytes: 256, 512, 1024, 2048 or 4096.
-pub type PathMtu = u32;
-
-/// Which RoCE a GID table entry stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GidKind {
-    /// Ethertype 0x8915.
-    RoceV1,
-    /// UDP port 4791.
-    RoceV2,
-}
-
-/// Attributes of a queue pair, all optional. Absent: left as it is.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default, deny_unknown_fields)]
-pub struct QpAttributes {
-    /// State to move to.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub state: Option<QpState>,
-    /// What a peer may do.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub access: Option<Vec<Access>>,
-    /// Index into the P_Key table.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub pkey_index: Option<u16>,
-    /// Q_Key of a UD queue pair.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub qkey: Option<u32>,
-    /// Path MTU in bytes.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub path_mtu: Option<PathMtu>,
-    /// The peer's queue pair number, 24 bits.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub dest_qpn: Option<u32>,
-    /// First PSN expected from the peer, 24 bits.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rq_psn: Option<u32>,
-    /// First PSN sent to the peer, 24 bits.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub sq_psn: Option<u32>,
-    /// Local ACK timeout code, 0 to 31: 4.096 us * 2^code, 0 = none.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub timeout: Option<u8>,
-    /// Retry count, 0 to 7.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub retry_count: Option<u8>,
-    /// RNR retry count, 0 to 7; 7 = without end.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub rnr_retry: Option<u8>,
-    /// RNR NAK timer code that this side asks for, 0 to 31; 0 = 655.36 ms.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub min_rnr_timer: Option<u8>,
-    /// READs and ATOMICs outstanding as a requester.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_rd_atomic: Option<u8>,
-    /// READs and ATOMICs outstanding as a responder.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub max_dest_rd_atomic: Option<u8>,
-    /// Index into the GID table of the device.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub gid_index: Option<u8>,
-    /// The peer's GID, as an IPv6 address in text; IPv4 as `::ffff:a.b.c.d`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub remote_gid: Option<std::net::Ipv6Addr>,
-    /// Traffic class octet: DSCP and ECN of what is sent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub traffic_class: Option<u8>,
-    /// Hop limit or TTL of what is sent.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub hop_limit: Option<u8>,
-    /// Flow label, 20 bits.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub flow_label: Option<u32>,
-    /// Service level, 0 to 7.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub service_level: Option<u8>,
-}
-
-/// What a send request does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the names are the standard's own")]
-pub enum Opcode {
-    Send,
-    SendWithImmediate,
-    SendWithInvalidate,
-    RdmaWrite,
-    RdmaWriteWithImmediate,
-    RdmaRead,
-    CompareSwap,
-    FetchAdd,
-    AtomicWrite,
-    Flush,
-}
-
-/// A flag of a send request.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "the names are the standard's own")]
-pub enum SendFlag {
-    Signaled,
-    Solicited,
-    Fence,
-    Inline,
-}
-
-/// One send request. Fields that its opcode does not use are ignored.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SendRequest {
-    /// Comes back in the completion.
-    pub wr_id: u64,
-    /// What to do.
-    pub opcode: Opcode,
-    /// Flags.
-    #[serde(default)]
-    pub flags: Vec<SendFlag>,
-    /// Local region.
-    pub mr: u32,
-    /// Offset in it.
-    pub offset: u64,
-    /// Bytes.
-    pub length: u32,
-    /// The peer's address (WRITE, READ, ATOMIC, FLUSH).
-    #[serde(default)]
-    pub remote_va: u64,
-    /// The peer's key (WRITE, READ, ATOMIC, FLUSH).
-    #[serde(default)]
-    pub rkey: u32,
-    /// Immediate data, or the key to invalidate.
-    #[serde(default)]
-    pub immediate: u32,
-    /// Value to compare with, or to add.
-    #[serde(default)]
-    pub compare_add: u64,
-    /// Value to swap in.
-    #[serde(default)]
-    pub swap: u64,
-    /// UD only: GID of the destination.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub remote_gid: Option<std::net::Ipv6Addr>,
-    /// UD only: queue pair number of the destination.
-    #[serde(default)]
-    pub remote_qpn: u32,
-    /// UD only: Q_Key.
-    #[serde(default)]
-    pub remote_qkey: u32,
 }

@@ -6,15 +6,17 @@
 
 mod command;
 mod line;
+mod qp;
 mod reply;
 mod request;
+mod send;
 
-pub use command::{
-    Access, Command, GidKind, Opcode, PathMtu, Qp, QpAttributes, QpCapacity, QpKind, QpState, SendFlag, SendRequest,
-};
+pub use command::{Command, Qp};
 pub use line::{LineError, LineReader, MAX_LINE};
+pub use qp::{Access, GidKind, PathMtu, QpAttributes, QpCapacity, QpKind, QpState};
 pub use reply::{AsyncEvent, Completion, Device, ErrorCode, Failure, Gid, MemoryRegion, Reply, Response, Status};
 pub use request::{BadLine, Request};
+pub use send::{BindRequest, Opcode, SendFlag, SendRequest, WindowKind};
 
 /// Version of the protocol that this crate speaks. A peer with another version is refused at `hello`.
 pub const VERSION: u32 = 1;

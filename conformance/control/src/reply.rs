@@ -5,7 +5,8 @@ use std::net::Ipv6Addr;
 
 use serde::{Deserialize, Serialize};
 
-use crate::command::{GidKind, PathMtu, Qp, QpAttributes};
+use crate::command::Qp;
+use crate::qp::{GidKind, PathMtu, QpAttributes};
 
 /// A line from the agent to the tester.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -98,7 +99,31 @@ pub enum Reply {
     Memory(MemoryRegion),
     /// To `read_memory`: the bytes in hex.
     Data(String),
-    /// To `poll`.
+    /// To `create_pd`.
+    Pd {
+        /// Handle for later orders.
+        pd: u32,
+    },
+    /// To `create_xrc_domain`.
+    XrcDomain {
+        /// Handle for later orders.
+        xrc_domain: u32,
+    },
+    /// To `create_srq`.
+    Srq {
+        /// Handle for later orders.
+        srq: u32,
+        /// Number by which XRC requests name it, 24 bits; 0 where it serves no XRC.
+        srqn: u32,
+    },
+    /// To `allocate_window` and `bind_window`.
+    Window {
+        /// Handle for later orders.
+        window: u32,
+        /// Key for peers.
+        rkey: u32,
+    },
+    /// To `poll` and `poll_srq`.
     Completions(Vec<Completion>),
     /// To `counters`.
     Counters(BTreeMap<String, u64>),
@@ -182,9 +207,12 @@ pub struct Completion {
 /// Something that the device reported on its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AsyncEvent {
-    /// The verbs' name in lower case without prefix: `qp_fatal`, `qp_access_err`, `port_active`, …
+    /// The verbs' name in lower case without prefix: `qp_fatal`, `qp_access_err`, `port_active`, …; or `completion`.
     pub event: String,
     /// Queue pair, if the event is about one that the agent knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub qp: Option<Qp>,
+    /// Shared receive queue, if the event is about one that the agent knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub srq: Option<u32>,
 }

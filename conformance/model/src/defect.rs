@@ -46,8 +46,32 @@ defects! {
         "Leaves the pad bytes out of the ICRC, in what it checks and in what it sends.";
     IcrcByteSwapped "icrc-byte-swapped" "icrc.responder.byte-order"
         "Sends the ICRC with its high byte first.";
+    IcrcCastagnoli "icrc-castagnoli" "icrc.responder.polynomial"
+        "Takes the polynomial of CRC-32C, in what it checks and in what it sends.";
+    IcrcWithoutReserved "icrc-without-reserved" "icrc.responder.covered"
+        "Takes the reserved bits beside AckReq for zeroes in the ICRC, in what it checks.";
     IgnoresUdpLength "ignores-udp-length" "frame.responder.udp-length"
         "Takes the end of the packet from the IP header and does not look at the UDP length.";
+    IgnoresUdpPort "ignores-udp-port" "frame.responder.udp-port"
+        "Takes UDP packets to every port for RoCE.";
+    WantsHighSourcePort "wants-high-source-port" "frame.responder.udp-source-port"
+        "Drops packets from UDP source ports below 0xc000.";
+    IgnoresIpVersion "ignores-ip-version" "frame.responder.ip-version"
+        "Goes by the ethertype and does not look at the version of the IP header.";
+    IgnoresIpLength "ignores-ip-length" "frame.responder.total-length"
+        "Takes the end of the packet from the UDP header and does not look at the IPv4 length.";
+    IgnoresGrhFields "ignores-grh-fields" "frame.responder.grh"
+        "Takes what follows a GRH for a transport packet whatever the GRH announces.";
+    AcceptsCutHeaders "accepts-cut-headers" "frame.responder.truncated"
+        "Takes the bytes that a packet is too short for as zeroes.";
+    AcceptsPadBeyondPayload "accepts-pad-beyond-payload" "frame.responder.truncated"
+        "Takes a pad count that is larger than the payload for none.";
+    RefusesIpv4 "refuses-ipv4" "frame.responder.ipv4"
+        "Drops RoCE v2 packets over IPv4.";
+    RefusesIpv6 "refuses-ipv6" "frame.responder.ipv6"
+        "Drops RoCE v2 packets over IPv6.";
+    RefusesRocev1 "refuses-rocev1" "frame.responder.rocev1"
+        "Drops RoCE v1 packets.";
     AcceptsIpOptions "accepts-ip-options" "frame.responder.ip-options"
         "Accepts IPv4 headers with options.";
     AcceptsFragments "accepts-fragments" "frame.responder.fragment"
@@ -66,14 +90,20 @@ defects! {
         "Sends every packet from another UDP source port.";
     IgnoresTrafficClass "ignores-traffic-class" "frame.responder.traffic-class"
         "Sends with traffic class 0 whatever the address vector says.";
+    MarksItself "marks-itself" "frame.responder.ecn"
+        "Sends packets that say that they met congestion.";
     IgnoresHopLimit "ignores-hop-limit" "frame.responder.hop-limit"
         "Sends with hop limit 1 whatever the address vector says.";
     SendsWithoutDontFragment "sends-without-dont-fragment" "frame.responder.dont-fragment"
         "Sends IPv4 packets that routers may fragment.";
+    SendsUntagged "sends-untagged" "frame.responder.vlan"
+        "Sends without VLAN tag whatever the peer's packets have.";
     LengthsWithoutIcrc "lengths-without-icrc" "frame.responder.ip-length"
         "Leaves the ICRC out of the IP and UDP lengths that it sends.";
     AnswersUnknownQp "answers-unknown-qp" "bth.responder.unknown-qp"
         "Gives packets for a queue pair that does not exist to the first one.";
+    AnswersMulticastQp "answers-multicast-qp" "bth.responder.multicast-qp"
+        "Gives connected requests to the multicast queue pair number to its first queue pair.";
     IgnoresTransportClass "ignores-transport-class" "bth.responder.transport-class"
         "Takes opcodes of another transport service for those of its own.";
     ReceivesBeforeRtr "receives-before-rtr" "bth.responder.qp-state"
@@ -84,6 +114,8 @@ defects! {
         "Accepts packets of another partition.";
     AcceptsTwoLimitedMembers "accepts-two-limited-members" "bth.responder.pkey-membership"
         "Lets two limited members of a partition talk to each other.";
+    AnswersStrayResponse "answers-stray-response" "bth.responder.stray-response"
+        "Answers a response that nobody waits for with NAK invalid request.";
     DropsReservedBits "drops-reserved-bits" "bth.responder.reserved-ignored"
         "Drops packets whose reserved BTH bits are not 0.";
     DropsMigrated "drops-migrated" "bth.responder.migreq"
@@ -280,6 +312,8 @@ defects! {
         "Acknowledges datagrams.";
     UdNaksGap "ud-naks-gap" "ud.responder.silent"
         "Answers a datagram whose PSN does not follow the one before with a NAK.";
+    UdAnswersNotReady "ud-answers-not-ready" "ud.responder.not-ready"
+        "Answers a datagram with an RNR NAK when no receive is posted.";
     UdIgnoresMulticast "ud-ignores-multicast" "ud.responder.multicast"
         "Drops multicast datagrams.";
     UdDeliversMulticastOnce "ud-delivers-multicast-once" "ud.responder.multicast"
@@ -310,12 +344,18 @@ defects! {
         "Gives the rights of the region to whoever has the key of a memory window.";
     WindowServesEveryQp "window-serves-every-qp" "memory.responder.window-qp"
         "Serves the key of a memory window of type 2 on every queue pair.";
+    DeregistersBoundRegion "deregisters-bound-region" "memory.responder.bound-region"
+        "Takes a region back although a memory window is bound to it.";
     WindowSurvivesInvalidate "window-survives-invalidate" "memory.responder.window-invalidate"
         "Serves the key of a memory window that was invalidated.";
     IgnoresStartPsn "ignores-start-psn" "rc.requester.start-psn"
         "Begins with PSN 0 whatever was agreed.";
     SendsShortPackets "sends-short-packets" "rc.requester.segmentation"
         "Sends FIRST and MIDDLE packets of half the path MTU.";
+    SkipsPsn "skips-psn" "rc.requester.psn-order"
+        "Begins each message one PSN further than the one before it ended.";
+    SendsPadUncounted "sends-pad-uncounted" "rc.requester.pad"
+        "Fills payloads up and leaves the pad count at 0.";
     RethSaysPacketLength "reth-says-packet-length" "rc.requester.write-length"
         "Says the length of the first packet in the RETH of a WRITE, not that of the message.";
     ReadTakesOnePsn "read-takes-one-psn" "rc.requester.read-psns"
@@ -324,6 +364,8 @@ defects! {
         "Sends immediate data with its bytes in the other order.";
     SolicitsWithWrite "solicits-with-write" "rc.requester.solicited"
         "Sets the SE bit on WRITEs.";
+    BeginsWhileStopped "begins-while-stopped" "rc.requester.drain"
+        "Begins requests while the send queue is stopped.";
     NeverAsksForAck "never-asks-for-ack" "rc.requester.ack-request"
         "Never sets the A bit.";
     NeverTimesOut "never-times-out" "rc.requester.ack-timeout"
@@ -394,6 +436,10 @@ defects! {
         "Waits for an acknowledgement before it completes an unreliable request.";
     UcFailsOnLocalError "uc-fails-on-local-error" "uc.requester.local-error"
         "Goes to ERROR, not to SQE, when an unreliable request cannot be sent.";
+    UdSendsRcOpcodes "ud-sends-rc-opcodes" "ud.requester.opcodes"
+        "Sends datagrams with the opcodes of RC.";
+    UdSendsTooMuch "ud-sends-too-much" "ud.requester.length"
+        "Sends datagrams of any length.";
     UdSendsOwnQkey "ud-sends-own-qkey" "ud.requester.qkey"
         "Sends every datagram with its own Q_Key.";
     UdSendsPrivilegedQkey "ud-sends-privileged-qkey" "ud.requester.privileged-qkey"
@@ -456,6 +502,8 @@ defects! {
         "Sends the responses of READs as fast as before after a CNP.";
     IgnoresXoff "ignores-xoff" "pause.link.xoff"
         "Goes on sending when told to pause.";
+    StopsLate "stops-late" "pause.link.stop-bound"
+        "Goes on for another 1000 quanta when told to pause.";
     IgnoresXon "ignores-xon" "pause.link.xon"
         "Does not end a pause when told to.";
     PausesForever "pauses-forever" "pause.link.expiry"

@@ -57,6 +57,9 @@ pub(crate) fn frame(
     // rule: rc.requester.pad
     // The length in a RETH is that of the message, which the packet alone does not say.
     field::complete(&mut frame, |field| matches!(field.name, "len" | "icrc"));
+    if config.defects.has(Defect::SendsPadUncounted) {
+        frame.bth.pad_count = 0;
+    }
     if config.defects.has(Defect::LengthsWithoutIcrc) {
         shorten(&mut frame);
     }
@@ -70,8 +73,10 @@ pub(crate) fn frame(
 }
 
 fn link(config: &Config, neighbours: &BTreeMap<Ipv6Addr, MacAddr>, route: &Route) -> Ethernet {
+    let defects = config.defects;
     let (learned, mut tags) = match &route.learned {
         // rule: frame.responder.vlan
+        Some(link) if defects.has(Defect::SendsUntagged) => (link.src, Default::default()),
         Some(link) => (link.src, link.tags.clone()),
         None => Default::default(),
     };
@@ -97,6 +102,7 @@ fn network<'a>(config: &Config, route: &Route, opcode: Opcode, ip_id: u16) -> Ne
     let capable = if says_nothing && config.congestion.ecn_capable { Ecn::Ect0 as u8 } else { 0 };
     let traffic_class = traffic_class | capable;
     let traffic_class = if config.defects.has(Defect::IgnoresTrafficClass) { 0 } else { traffic_class };
+    let traffic_class = if config.defects.has(Defect::MarksItself) { traffic_class | 3 } else { traffic_class };
     // rule: frame.responder.hop-limit
     let hop_limit = if config.defects.has(Defect::IgnoresHopLimit) { 1 } else { route.hop_limit };
     if kind == GidKind::RoceV2
@@ -162,7 +168,8 @@ fn transport(config: &Config, qp: &Qp, route: &Route, packet: &Packet) -> Bth {
         } else {
             packet.pkey.unwrap_or(qp.pkey)
         },
-        migreq: config.policy.sends_migrated,
+        // rule: congestion.notification_point.cnp-fields
+        migreq: config.policy.sends_migrated && packet.opcode.transport() != Transport::Cnp,
         becn: packet.becn,
         dest_qp: if is_response && defects.has(Defect::AckToOwnQp) { qp.qpn } else { route.dest_qpn },
         psn: packet.psn,
@@ -177,7 +184,12 @@ fn on_the_wire(config: &Config, kind: QpKind, opcode: Opcode) -> Opcode {
     let own = kind.opcode(opcode.operation());
     let is_foreign = opcode.transport() != Transport::Rc || own.info().is_none();
     // Answers that only a defect gives have no opcode of their own.
-    if is_foreign || kind == QpKind::Uc && config.defects.has(Defect::UcSendsRcOpcodes) { opcode } else { own }
+    let keeps = match kind {
+        QpKind::Uc => config.defects.has(Defect::UcSendsRcOpcodes),
+        QpKind::Ud => config.defects.has(Defect::UdSendsRcOpcodes),
+        _ => false,
+    };
+    if is_foreign || keeps { opcode } else { own }
 }
 
 /// Leaves the ICRC out of the lengths.
@@ -201,6 +213,8 @@ fn spoil(config: &Config, frame: &Roce<'_>, icrc: u32) -> u32 {
     // rule: icrc.responder.pad
     let without_pad = config.defects.has(Defect::IcrcWithoutPad);
     let icrc = if without_pad { icrc::compute(&Roce { pad: &[], ..frame.clone() }) } else { icrc };
+    // rule: icrc.responder.polynomial
+    let icrc = if config.defects.has(Defect::IcrcCastagnoli) { icrc::crc32c(frame) } else { icrc };
     // rule: icrc.responder.byte-order
     if config.defects.has(Defect::IcrcByteSwapped) { icrc.swap_bytes() } else { icrc }
 }

@@ -15,7 +15,8 @@ use crate::egress;
 use crate::ingress::{self, Recipients};
 use crate::memory::{Memory, Owner};
 use crate::multicast::Groups;
-use crate::port::Port;
+use crate::pause::PauseConfig;
+use crate::port::{self, Port};
 use crate::qp::Qp;
 use crate::qps::Qps;
 use crate::schedule::{Schedule, Turn};
@@ -101,6 +102,12 @@ impl Endpoint {
     /// Says where frames to a GID go. Without, they go to where the peer's own came from.
     pub fn add_neighbour(&mut self, gid: Ipv6Addr, mac: MacAddr) {
         self.neighbours.insert(gid, mac);
+    }
+
+    /// Sets the port to another flow control. Whatever was paused may go.
+    pub fn set_flow_control(&mut self, pause: PauseConfig) {
+        self.config.pause = pause;
+        self.port.set_gate(port::gate(&self.config));
     }
 
     /// Takes a frame, or notes that time has passed. Never fails: what is not for this endpoint is counted and dropped.

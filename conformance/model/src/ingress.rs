@@ -1,10 +1,11 @@
 //! The way in: what a frame must be before a queue pair looks at it. Whatever fails here is dropped without a word.
 
+mod overlook;
+
 use alloc::vec::Vec;
 
 use rocespec_codec::{
-    Bth, ETHERTYPE_MAC_CONTROL, ErrorKind, Frame, Ipv4, Layer, MacControl, Net, Opcode, Qpn, Roce, Tag, Transport,
-    decode, icrc,
+    Bth, ETHERTYPE_MAC_CONTROL, Frame, Ipv4, MacControl, Net, Opcode, Qpn, Roce, Tag, Transport, decode, icrc,
 };
 
 use crate::config::{Config, GidEntry, GidKind};
@@ -34,9 +35,9 @@ pub(crate) fn admit<'f>(
     frame: &'f [u8],
     room: &'f mut Vec<u8>,
 ) -> Result<(Recipients, Roce<'f>), Counter> {
-    let mut packet = take_apart(config, frame, room)?;
+    let (mut packet, is_mended) = take_apart(config, frame, room)?;
     check_network(config, &packet)?;
-    let (recipients, kind) = if packet.bth.dest_qp == Qpn::MULTICAST {
+    let (recipients, kind) = if packet.bth.dest_qp == Qpn::MULTICAST && !is_excused(config, &packet) {
         (Recipients::Members(members(config, qps, groups, &packet)?), QpKind::Ud)
     } else {
         let qp = find_qp(config, qps, &packet)?;
@@ -49,7 +50,7 @@ pub(crate) fn admit<'f>(
     // rule: congestion.reaction_point.only-valid
     let accepts =
         config.defects.has(Defect::AcceptsBadIcrc) || is_cnp && config.defects.has(Defect::AcceptsCnpWithBadIcrc);
-    if !icrc_is_right(config, frame, &packet) && !accepts {
+    if !icrc_is_right(config, frame, &packet, is_mended) && !accepts {
         return Err(Counter::DropIcrc);
     }
     if is_cnp {
@@ -82,39 +83,35 @@ pub(crate) fn mac_control(frame: &[u8]) -> Option<MacControl<'_>> {
     }
 }
 
-fn take_apart<'f>(config: &Config, frame: &'f [u8], room: &'f mut Vec<u8>) -> Result<Roce<'f>, Counter> {
-    // rule: frame.responder.udp-length, frame.responder.ip-version, frame.responder.truncated
-    let decoded = match decode(frame) {
-        Err(error) if error.layer == Layer::Udp && config.defects.has(Defect::IgnoresUdpLength) => {
-            return without_udp_length(frame, room, error.offset, error.kind).ok_or(Counter::DropMalformed);
-        }
-        decoded => decoded.map_err(|_| Counter::DropMalformed)?,
+/// The packet, and whether a defect of ours overlooked something in the frame.
+fn take_apart<'f>(config: &Config, frame: &'f [u8], room: &'f mut Vec<u8>) -> Result<(Roce<'f>, bool), Counter> {
+    // rule: frame.responder.udp-length, frame.responder.ip-version, frame.responder.truncated, frame.responder.grh
+    // rule: frame.responder.total-length, frame.responder.udp-port
+    let (packet, is_mended) = match decode(frame) {
+        Ok(Frame::Roce(packet)) => (packet, false),
+        Ok(_) => (overlook::in_frame(config, frame, room, None).ok_or(Counter::DropNotRoce)?, true),
+        Err(error) => (overlook::in_frame(config, frame, room, Some(&error)).ok_or(Counter::DropMalformed)?, true),
     };
-    let Frame::Roce(packet) = decoded else { return Err(Counter::DropNotRoce) };
     // rule: ud.responder.multicast
     if packet.eth.dst != config.mac && multicast::mac(packet.net.dst_gid()) != Some(packet.eth.dst) {
         return Err(Counter::DropMac);
     }
-    Ok(packet)
-}
-
-/// Reads a frame as if its UDP length were right.
-fn without_udp_length<'f>(frame: &[u8], room: &'f mut Vec<u8>, offset: usize, kind: ErrorKind) -> Option<Roce<'f>> {
-    let right = match kind {
-        ErrorKind::Disagree { expected, .. } => expected,
-        ErrorKind::TooLong { available, .. } => available,
-        _ => return None,
-    };
-    let written = u16::from_be_bytes([*frame.get(offset + 4)?, *frame.get(offset + 5)?]);
-    room.extend_from_slice(frame);
-    room[offset + 4..offset + 6].copy_from_slice(&u16::try_from(right).ok()?.to_be_bytes());
-    let Ok(Frame::Roce(mut packet)) = decode(room) else { return None };
-    packet.udp.as_mut()?.len = written;
-    Some(packet)
+    Ok((packet, is_mended))
 }
 
 fn check_network(config: &Config, packet: &Roce<'_>) -> Result<(), Counter> {
     let defects = config.defects;
+    // rule: frame.responder.ipv4, frame.responder.ipv6, frame.responder.rocev1
+    let refuses = match packet.net {
+        Net::V4(_) => Defect::RefusesIpv4,
+        Net::V6(_) => Defect::RefusesIpv6,
+        Net::Grh(_) => Defect::RefusesRocev1,
+    };
+    // rule: frame.responder.udp-source-port
+    let is_low = packet.udp.is_some_and(|udp| udp.sport < 0xc000);
+    if defects.has(refuses) || is_low && defects.has(Defect::WantsHighSourcePort) {
+        return Err(Counter::DropIpHeader);
+    }
     if let Net::V4(ip) = &packet.net {
         // rule: frame.responder.ip-options
         if ip.ihl != 5 && !defects.has(Defect::AcceptsIpOptions) {
@@ -137,8 +134,17 @@ fn find_qp<'q>(config: &Config, qps: &'q Qps, packet: &Roce<'_>) -> Result<&'q Q
     // is told by its software whom it is connected with.
     // rule: bth.responder.unknown-qp, frame.responder.qp0
     let wanted: Qpn = packet.bth.dest_qp;
-    let fallback = || config.defects.has(Defect::AnswersUnknownQp).then(|| qps.first()).flatten();
+    let falls_back = config.defects.has(Defect::AnswersUnknownQp) || is_excused(config, packet);
+    let fallback = || falls_back.then(|| qps.first()).flatten();
     qps.numbered(wanted).or_else(fallback).ok_or(Counter::DropUnknownQp)
+}
+
+/// True for a connected request to the multicast number, where a defect takes it for one to the first queue pair.
+///
+/// rule: bth.responder.multicast-qp
+fn is_excused(config: &Config, packet: &Roce<'_>) -> bool {
+    let is_connected = packet.bth.opcode.transport() != Transport::Ud;
+    packet.bth.dest_qp == Qpn::MULTICAST && is_connected && config.defects.has(Defect::AnswersMulticastQp)
 }
 
 /// The members of the group that a multicast datagram is for.
@@ -224,12 +230,19 @@ fn reads_the_same(opcode: Opcode, kind: QpKind) -> bool {
     opcode.headers() == kind.opcode(opcode.operation()).headers()
 }
 
-fn icrc_is_right(config: &Config, frame: &[u8], packet: &Roce<'_>) -> bool {
+fn icrc_is_right(config: &Config, frame: &[u8], packet: &Roce<'_>, is_mended: bool) -> bool {
     // rule: icrc.responder.pad
     if config.defects.has(Defect::IcrcWithoutPad) {
         return packet.icrc == icrc::compute(&Roce { pad: &[], ..packet.clone() });
     }
-    // The packet may stand in a repaired copy of the frame.
-    let is_repaired = config.defects.has(Defect::IgnoresUdpLength);
-    if is_repaired { icrc::verify(packet) } else { icrc::verify_in(frame, packet) }
+    // rule: icrc.responder.polynomial
+    if config.defects.has(Defect::IcrcCastagnoli) {
+        return packet.icrc == icrc::crc32c(packet);
+    }
+    // rule: icrc.responder.covered
+    if config.defects.has(Defect::IcrcWithoutReserved) {
+        return packet.icrc == icrc::compute(&Roce { bth: Bth { resv7: 0, ..packet.bth }, ..packet.clone() });
+    }
+    // A packet that was mended does not stand in this frame.
+    if is_mended { icrc::verify(packet) } else { icrc::verify_in(frame, packet) }
 }

@@ -12,6 +12,11 @@ use crate::schedule::Turn;
 use crate::time::Time;
 use crate::verbs::QpHandle;
 
+/// The gate of a port that is made of this, open.
+pub(crate) fn gate(config: &Config) -> PauseGate {
+    PauseGate::new(config.pause, config.speed(), config.mac).with_defects(config.defects)
+}
+
 /// Most CNPs that may wait; later ones are lost.
 const MAX_NOTICES: usize = 1024;
 
@@ -37,11 +42,16 @@ struct Notice {
 impl Port {
     pub(crate) fn new(config: &Config) -> Port {
         Port {
-            gate: PauseGate::new(config.pause, config.speed(), config.mac).with_defects(config.defects),
+            gate: gate(config),
             busy_until: Time::ZERO,
             notification: NotificationPoint::default(),
             notices: VecDeque::new(),
         }
+    }
+
+    /// Obeys another flow control from now on; what an earlier one held back may go.
+    pub(crate) fn set_gate(&mut self, gate: PauseGate) {
+        self.gate = gate;
     }
 
     /// Takes a MAC control frame.
@@ -51,7 +61,7 @@ impl Port {
 
     /// When a frame of a class that is due may begin. What has begun is finished: the gate is asked for no frame twice.
     pub(crate) fn may_begin_at(&self, due: Time, class: u8) -> Time {
-        self.gate.may_begin_at(due, class).max(self.busy_until)
+        self.gate.may_begin_at(due.max(self.busy_until), class)
     }
 
     /// True when a class is paused.

@@ -83,7 +83,7 @@ impl Qp {
             // rule: bth.responder.cnp-silent
             self.pacer.cnp(packet, self.responder.expected, cx);
             if cx.has(Defect::NaksCnp) {
-                responder::refuse_cnp(self, packet, cx);
+                responder::refuse_as_request(self, packet, cx);
             }
             return;
         }

@@ -5,11 +5,11 @@ mod harness;
 use std::time::Duration;
 
 use harness::QKEY;
-use harness::flow::{Flow, PEER, bad_icrc, cnp, limited, mark, nothing, packet, read, write};
+use harness::flow::{Flow, PEER, Sent, bad_icrc, cnp, limited, mark, nothing, packet, read, write};
 use rocespec_codec::{Ecn, Net, Opcode, PKey, Qpn, Roce};
 use rocespec_model::{
-    CnpScope, Config, CongestionConfig, Destination, LinkSpeed, NotificationConfig, ReactionConfig, SendOperation,
-    SendRequest, Time,
+    Access, CnpScope, Config, CongestionConfig, Destination, Endpoint, LinkSpeed, NotificationConfig, Policy,
+    ReactionConfig, SendOperation, SendRequest, Time,
 };
 
 /// A rate that does not rise again while a test looks.
@@ -121,6 +121,19 @@ fn a_cnp_carries_the_partition_key_of_the_marked_packet() {
     };
     flow.receive(&write(&flow, 0, both, nothing));
     flow.run(10)[0].look(|cnp| assert_eq!(cnp.bth.pkey, PKey::new(0x7fff)));
+}
+
+#[test]
+fn a_cnp_has_no_migration_bit_whatever_the_policy_says() {
+    let mut flow = notifying(|_| {});
+    let policy = Policy { sends_migrated: true, ..Policy::default() };
+    flow.port = Endpoint::new(Config { policy, ..flow.port.config().clone() });
+    flow.qps.clear();
+    flow.region = flow.port.register_memory(4096, Access::REMOTE_WRITE).unwrap();
+    flow.connect(PEER, 10);
+    flow.receive(&write(&flow, 0, mark, nothing));
+    let migreq = |sent: &Sent| sent.look(|packet| packet.bth.migreq);
+    assert_eq!(flow.run(10).iter().map(migreq).collect::<Vec<_>>(), [false, true]);
 }
 
 #[test]

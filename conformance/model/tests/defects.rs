@@ -13,7 +13,7 @@ fn names_are_unique_and_in_kebab_case() {
     assert_eq!(names.len(), Defect::ALL.len());
     for defect in Defect::ALL {
         let name = defect.name();
-        assert!(name.chars().all(|c| c.is_ascii_lowercase() || c == '-'), "{name}");
+        assert!(name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-'), "{name}");
         assert_eq!(Defect::from_name(name), Some(*defect));
     }
     assert_eq!(Defect::from_name("no-such-defect"), None);

@@ -33,6 +33,20 @@ fn frames_follow_each_other_at_the_speed_of_the_link() {
 }
 
 #[test]
+fn another_flow_control_lets_go_of_what_the_first_one_held() {
+    let mut flow = with_pfc();
+    flow.receive(&pfc(0xff, u16::MAX));
+    assert_eq!(flow.count(50), 0);
+    flow.port.set_flow_control(PauseConfig { mode: PauseMode::Pause, class_by: ClassBy::Dscp });
+    assert!(flow.count(50) > 10);
+    flow.receive(&pfc(0xff, u16::MAX));
+    assert!(flow.count(50) > 10, "priorities are no longer obeyed");
+    flow.receive(&pause(u16::MAX));
+    flow.run(2);
+    assert_eq!(flow.count(50), 0);
+}
+
+#[test]
 fn without_a_speed_frames_take_no_time() {
     let mut flow = Flow::idle(Config::default(), &[24]);
     for psn in 0..3 {

@@ -29,10 +29,13 @@ impl CaptureError {
     }
 
     pub(super) fn io(offset: u64, error: &io::Error) -> Self {
-        Self::new(
-            offset,
-            format!("cannot read on: {error}"),
-            "this is a fault of the file system or pipe, not of the capture",
-        )
+        use io::ErrorKind::{InvalidData, InvalidInput, UnexpectedEof};
+        let hint = match error.kind() {
+            InvalidData | InvalidInput | UnexpectedEof => {
+                "the packed file is damaged or cut off; the byte is counted in what was unpacked, everything before it is good"
+            }
+            _ => "this is a fault of the file system or pipe, not of the capture",
+        };
+        Self::new(offset, format!("cannot read on: {error}"), hint)
     }
 }

@@ -1,4 +1,4 @@
-//! Capture files: reading pcap and pcapng, writing pcapng.
+//! Capture files: reading pcap and pcapng, packed or not, looking into what they hold, writing pcapng.
 //!
 //! ```
 //! use rocespec::capture::{Direction, Reader, pcapng::Writer};
@@ -14,14 +14,19 @@
 //! ```
 
 mod error;
+pub mod inside;
+pub mod ordinary;
 pub mod pcapng;
 pub mod reader;
+pub mod rewrite;
 #[cfg(test)]
 mod tests;
+mod unpack;
 
 pub use error::CaptureError;
 pub use pcapng::Direction;
-pub use reader::{CapturedFrame, Reader};
+pub use reader::{Ahead, Batch, Batches, CapturedFrame, FrameRef, Reader};
+pub use unpack::unpack;
 
 /// The link type of Ethernet in both formats.
 pub const LINKTYPE_ETHERNET: u32 = 1;

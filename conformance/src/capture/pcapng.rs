@@ -1,11 +1,11 @@
-//! Writes pcapng: one section, one Ethernet interface with nanoseconds, one block per frame.
+//! Writes pcapng: one section, an interface with nanoseconds for each link type, one block per frame.
 //!
 //! The same frames give the same bytes: no date, no host name, no version is written.
 //! The format is draft-ietf-opsawg-pcapng; the numbers in brackets are its sections.
 
 use std::io::{self, Write};
 
-use super::{LINKTYPE_ETHERNET, MAX_BLOCK};
+use super::{CapturedFrame, LINKTYPE_ETHERNET, MAX_BLOCK};
 
 /// Which way a frame went, seen from the tester.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -37,11 +37,20 @@ const EPB_FLAGS: u16 = 2;
 #[derive(Debug)]
 pub struct Writer<W: Write> {
     out: W,
+    /// Link types of the interfaces so far.
+    interfaces: Vec<u32>,
 }
 
 impl<W: Write> Writer<W> {
-    /// Begins a file: section header and interface are written at once.
-    pub fn new(mut out: W) -> io::Result<Self> {
+    /// Begins a file of the suite's own: section header and the tester's Ethernet interface are written at once.
+    pub fn new(out: W) -> io::Result<Self> {
+        let mut writer = Writer::bare(out)?;
+        writer.interface(LINKTYPE_ETHERNET, Some("tester"))?;
+        Ok(writer)
+    }
+
+    /// Begins a file without an interface, for [`Writer::copy`].
+    pub fn bare(mut out: W) -> io::Result<Self> {
         let mut section = Block::new(SECTION_HEADER);
         section.u32(0x1a2b_3c4d); // byte order, 4.1
         section.u16(1); // version 1.0
@@ -50,16 +59,36 @@ impl<W: Write> Writer<W> {
         section.option(SHB_USERAPPL, b"rocespec");
         section.end_of_options();
         out.write_all(&section.finish())?;
+        Ok(Self { out, interfaces: Vec::new() })
+    }
 
+    fn interface(&mut self, linktype: u32, name: Option<&str>) -> io::Result<()> {
         let mut interface = Block::new(INTERFACE_DESCRIPTION);
-        interface.u16(LINKTYPE_ETHERNET as u16);
+        interface.u16(linktype as u16);
         interface.u16(0);
         interface.u32(0); // no limit on the length of a frame
-        interface.option(IF_NAME, b"tester");
+        if let Some(name) = name {
+            interface.option(IF_NAME, name.as_bytes());
+        }
         interface.option(IF_TSRESOL, &[9]); // 10^-9 s
         interface.end_of_options();
-        out.write_all(&interface.finish())?;
-        Ok(Self { out })
+        self.interfaces.push(linktype);
+        self.out.write_all(&interface.finish())
+    }
+
+    /// Adds a frame of another capture as it is there: time, link type, lengths and comment.
+    ///
+    /// Fails with [`io::ErrorKind::InvalidInput`] when the frame is longer than [`MAX_BLOCK`] allows.
+    pub fn copy(&mut self, captured: &CapturedFrame) -> io::Result<()> {
+        let interface = match self.interfaces.iter().position(|known| *known == captured.linktype) {
+            Some(interface) => interface,
+            None => {
+                self.interface(captured.linktype, None)?;
+                self.interfaces.len() - 1
+            }
+        };
+        let comment = captured.comment.as_deref();
+        self.packet(interface, captured.time_ns, &captured.data, captured.original_len, None, comment)
     }
 
     /// Adds a frame, from the Ethernet header to the last byte before the FCS.
@@ -69,23 +98,38 @@ impl<W: Write> Writer<W> {
     ///
     /// Fails with [`io::ErrorKind::InvalidInput`] when the frame is longer than [`MAX_BLOCK`] allows.
     pub fn frame(&mut self, time_ns: u64, direction: Direction, frame: &[u8], comment: Option<&str>) -> io::Result<()> {
+        let original_len = u32::try_from(frame.len()).unwrap_or(u32::MAX);
+        self.packet(0, time_ns, frame, original_len, Some(direction), comment)
+    }
+
+    fn packet(
+        &mut self,
+        interface: usize,
+        time_ns: u64,
+        frame: &[u8],
+        original_len: u32,
+        direction: Option<Direction>,
+        comment: Option<&str>,
+    ) -> io::Result<()> {
         let length = match u32::try_from(frame.len()) {
             Ok(length) if frame.len() <= MAX_BLOCK - OVERHEAD => length,
             _ => return Err(io::Error::new(io::ErrorKind::InvalidInput, "a frame is too long for a capture file")),
         };
         let mut block = Block::new(ENHANCED_PACKET);
-        block.u32(0); // the interface
+        block.u32(interface as u32);
         block.u32((time_ns >> 32) as u32);
         block.u32(time_ns as u32);
         block.u32(length); // captured
-        block.u32(length); // on the wire
+        block.u32(original_len);
         block.bytes(frame);
         // 4.3.1: bits 0 and 1 are the direction.
-        let flags: u32 = match direction {
-            Direction::Inbound => 0b01,
-            Direction::Outbound => 0b10,
-        };
-        block.option(EPB_FLAGS, &flags.to_le_bytes());
+        if let Some(direction) = direction {
+            let flags: u32 = match direction {
+                Direction::Inbound => 0b01,
+                Direction::Outbound => 0b10,
+            };
+            block.option(EPB_FLAGS, &flags.to_le_bytes());
+        }
         if let Some(comment) = comment.filter(|comment| !comment.is_empty()) {
             block.option(OPT_COMMENT, shortened(comment).as_bytes());
         }

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use rocespec_model::{Defect, Policy};
-use rocespec_reports::defects::{Behaviour, Defects, Notice};
+use rocespec_reports::defects::{Behaviour, Defects, Manner, Notice, loudest};
 use rocespec_reports::html;
 use serde::Serialize;
 
@@ -86,8 +86,17 @@ fn notice(args: &Args) -> Outcome {
         writeln!(out, "{}", describe(row))?;
     }
     let defects = rows.iter().filter(|row| row.rule.is_some()).count();
-    let caught = rows.iter().filter(|row| row.rule.is_some() && !row.by.is_empty()).count();
-    writeln!(out, "\n{caught} of {defects} defects are caught by a scenario about their rule.")?;
+    let caught: Vec<Manner> =
+        rows.iter().filter(|row| row.rule.is_some()).filter_map(|row| Some(loudest(&row.by)?.manner)).collect();
+    let count = |manner: &Manner| caught.iter().filter(|caught| *caught == manner).count();
+    let manners = Manner::ALL.iter().filter(|manner| count(manner) > 0);
+    let manners: Vec<String> = manners.map(|manner| format!("{} as {}", count(manner), manner.name())).collect();
+    writeln!(
+        out,
+        "\n{} of {defects} defects are caught by a scenario about their rule: {}.",
+        caught.len(),
+        if manners.is_empty() { "none".to_owned() } else { manners.join(", ") }
+    )?;
     match rows.iter().filter(|row| row.is_open() && row.by.is_empty()).count() {
         0 => {}
         open => writeln!(out, "{open} break a rule that the ledger does not call tested: open.")?,
@@ -95,7 +104,11 @@ fn notice(args: &Args) -> Outcome {
     let policies = rows.len() - defects;
     let quiet = rows.iter().filter(|row| row.rule.is_none() && row.is_right()).count();
     writeln!(out, "{quiet} of {policies} policies raise no alarm.")?;
-    Ok(u8::from(wrong > 0))
+    let unproven = if args.source.is_built_in() { mutation::unproven(&rows) } else { Vec::new() };
+    for rule in &unproven {
+        writeln!(out, "UNPROVEN {}: no defect breaks it for all to see, and the ledger names no proof", rule.id)?;
+    }
+    Ok(u8::from(wrong > 0 || !unproven.is_empty()))
 }
 
 /// As the report shows it.
@@ -119,12 +132,16 @@ fn for_report(row: &Noticed) -> Behaviour {
 
 fn describe(row: &Noticed) -> String {
     let name = row.behaviour;
-    match (row.rule, row.by.first(), row.elsewhere.first()) {
-        (Some(rule), Some(case), _) => format!("caught  {name}  by {case} ({rule}; {} cases)", row.by.len()),
+    let case = |sightings| loudest(sightings).map(|sighting| format!("{} {}", sighting.manner.name(), sighting.case));
+    match (row.rule, case(&row.by), case(&row.elsewhere)) {
+        (Some(rule), Some(case), _) => {
+            let more = if row.by.len() > 1 { format!(", and {} more", row.by.len() - 1) } else { String::new() };
+            format!("caught  {name}  {case} ({rule}){more}")
+        }
         (Some(rule), None, _) if row.is_open() => format!("open    {name}  {rule} is not tested yet"),
-        (Some(rule), None, Some(case)) => format!("MISSED  {name}  {rule} is not blamed, but {case} fails"),
+        (Some(rule), None, Some(case)) => format!("MISSED  {name}  {rule} is not blamed, but there is {case}"),
         (Some(rule), None, None) => format!("MISSED  {name}  no case fails ({rule})"),
         (None, _, None) => format!("quiet   {name}  a policy that the standard allows"),
-        (None, _, Some(case)) => format!("ALARM   {name}  a policy that the standard allows fails {case}"),
+        (None, _, Some(case)) => format!("ALARM   {name}  a policy that the standard allows: {case}"),
     }
 }

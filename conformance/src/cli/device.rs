@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 use std::path::Path;
+use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
@@ -19,6 +20,9 @@ const PROFILES: [(&str, &str); 4] = [
     ("rxe-6.1", include_str!("../../../fixtures/profiles/rxe-6.1.toml")),
     ("rxe-7.3", include_str!("../../../fixtures/profiles/rxe-7.3.toml")),
 ];
+
+/// Cases at once on a guest, see docs/performance.md.
+const GUEST_JOBS: usize = 8;
 
 /// Which device.
 #[derive(Debug, clap::Args)]
@@ -64,6 +68,14 @@ impl Choice {
         }
     }
 
+    /// Cases at once that suit it: the emulator computes, a guest mostly waits.
+    pub(super) fn jobs(&self) -> usize {
+        match self.dut.starts_with("rxe") {
+            true => GUEST_JOBS,
+            false => thread::available_parallelism().map_or(1, usize::from),
+        }
+    }
+
     /// The profile named on the command line, or this one.
     fn profile(&self, usual: &str) -> anyhow::Result<Profile> {
         let name = self.profile.as_deref().unwrap_or(usual);
@@ -77,11 +89,22 @@ impl Choice {
         }
         let text = read(path).with_context(|| format!("cannot read the profile {name}"))?;
         let stem = path.file_stem().map_or_else(|| name.to_owned(), |stem| stem.to_string_lossy().into_owned());
+        if !is_name(&stem) {
+            bail!(
+                "the profile {name} would be called {stem:?}: name the file with letters, digits, '.', '-' and '_', not \
+                 beginning with '.'"
+            );
+        }
         let mut profile = Profile::parse(name, &text).map_err(|error| anyhow::anyhow!("{error}"))?;
         profile.name = stem;
         check(&profile).with_context(|| format!("the profile {name} is not right"))?;
         Ok(profile)
     }
+}
+
+/// Can a profile be called so? Its golden traces lie in a folder of its name.
+fn is_name(stem: &str) -> bool {
+    !stem.starts_with('.') && stem.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c)) && !stem.is_empty()
 }
 
 /// Largest profile, in bytes.
@@ -124,6 +147,19 @@ fn check(profile: &Profile) -> anyhow::Result<()> {
             bail!("{name} = {} is out of range; take {least} to {}", time.as_millis(), longest.as_millis());
         }
     }
+    if let Some(port) = profile.port
+        && port.speed_gbps.get() > FASTEST_GBPS
+    {
+        bail!("speed_gbps = {} is out of range; take 1 to {FASTEST_GBPS}", port.speed_gbps);
+    }
+    for capability in ["pfc", "pause"].into_iter().filter(|capability| profile.can(capability)) {
+        let Some(port) = profile.port else {
+            bail!("{capability:?} needs the speed of the link: say speed_gbps under [port]");
+        };
+        if port.tester_us.is_none() && !timing.slack.is_zero() {
+            bail!("{capability:?} asks for times of microseconds: say under [port] how late the tester is, tester_us");
+        }
+    }
     for deviation in &profile.deviations {
         if Ledger::embedded().get(&deviation.rule).is_none() {
             let (scenario, rule) = (&deviation.scenario, &deviation.rule);
@@ -132,6 +168,9 @@ fn check(profile: &Profile) -> anyhow::Result<()> {
     }
     Ok(())
 }
+
+/// Fastest link that a profile may name, in Gb/s.
+const FASTEST_GBPS: u32 = 1600;
 
 /// A word as a shell reads it.
 pub(super) fn quoted(word: &str) -> String {
@@ -171,6 +210,21 @@ mod tests {
         assert_eq!(rxe_profile("7.3.4+deb13-amd64"), "rxe-7.3");
         assert_eq!(rxe_profile("6.12.118+deb13-amd64"), "rxe");
         assert_eq!(rxe_profile("somebody's"), "rxe");
+    }
+
+    #[test]
+    fn a_profile_with_pauses_says_how_fast_its_link_is_and_how_late_the_tester() {
+        let said = |port: &str, slack: u32| {
+            let times = format!("response_ms = 1\nsilence_ms = 1\nsettle_ms = 1\nslack_ms = {slack}\n");
+            let text = format!("title = 'x'\ncapabilities = ['rc', 'pfc', 'vlan']\n[timing]\n{times}{port}");
+            check(&Profile::parse("x", &text).unwrap()).map_err(|error| error.to_string())
+        };
+        assert_eq!(said("[port]\nspeed_gbps = 100\n", 0), Ok(()));
+        assert!(said("", 0).unwrap_err().contains("speed_gbps"));
+        assert!(said("[port]\nspeed_gbps = 100\n", 1).unwrap_err().contains("tester_us"));
+        assert_eq!(said("[port]\nspeed_gbps = 100\ntester_us = 80\n", 1), Ok(()));
+        assert_eq!(said("[port]\nspeed_gbps = 1600\n", 0), Ok(()));
+        assert!(said("[port]\nspeed_gbps = 1601\n", 0).unwrap_err().contains("take 1 to 1600"));
     }
 
     #[test]

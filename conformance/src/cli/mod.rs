@@ -1,15 +1,26 @@
 //! The command line: one file per subcommand, thin.
 
+mod check;
 mod compare;
+mod connections;
+mod copy;
 mod corpus;
+mod cut;
 mod decode;
 mod defects;
 mod device;
+mod diff;
+mod frames;
+mod goldens;
+mod icrc;
+mod input;
 mod list;
 mod output;
+mod purposes;
 mod report;
 mod rules;
 mod run;
+mod scenario;
 mod scenarios;
 mod stop;
 
@@ -39,12 +50,22 @@ enum Command {
     Compare(compare::Args),
     /// List the scenarios.
     List(list::Args),
-    /// List the rules and which scenario tests each.
+    /// List the rules, or with --purposes the test purposes, and which scenario tests each.
     Rules(rules::Args),
     /// List the emulator's deliberate defects; with --run, show which scenario catches each.
     Defects(defects::Args),
+    /// Examine capture files: what broke first, by which rule, and what is only an artefact of the capture.
+    Check(check::Args),
     /// Print the packets of a capture file, one line each.
     Decode(decode::Args),
+    /// Compare two captures or golden traces, field by field.
+    Diff(diff::Args),
+    /// Check the ICRCs of a capture file, show how one comes about, or repair them.
+    Icrc(icrc::Args),
+    /// Write a part of a capture file to a new one: a connection, some frames, with other addresses, without payload.
+    Cut(cut::Args),
+    /// Write a connection of a capture file as a scenario.
+    Scenario(scenario::Args),
     /// Write seed frames and a dictionary for fuzzers of RoCE parsers.
     Corpus(corpus::Args),
 }
@@ -61,7 +82,12 @@ pub fn main() -> ExitCode {
         Command::List(args) => list::run(&args),
         Command::Rules(args) => rules::run(&args),
         Command::Defects(args) => defects::run(&args),
+        Command::Check(args) => check::run(&args),
         Command::Decode(args) => decode::run(&args),
+        Command::Diff(args) => diff::run(&args),
+        Command::Icrc(args) => icrc::run(&args),
+        Command::Cut(args) => cut::run(&args),
+        Command::Scenario(args) => scenario::run(&args),
         Command::Corpus(args) => corpus::run(&args),
     };
     match outcome {

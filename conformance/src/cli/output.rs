@@ -31,9 +31,5 @@ pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
 
 /// Writes a value as JSON to standard output.
 pub(super) fn json(value: &impl serde::Serialize) -> anyhow::Result<()> {
-    use std::io::Write;
-    let mut out = std::io::stdout().lock();
-    serde_json::to_writer_pretty(&mut out, value).map_err(std::io::Error::from)?;
-    writeln!(out)?;
-    Ok(())
+    Ok(rocespec_reports::json::write(value, std::io::stdout().lock())?)
 }

@@ -5,7 +5,7 @@ use std::io::Write;
 use rocespec_model::Defect;
 use serde::Serialize;
 
-use super::{Outcome, output, scenarios};
+use super::{Outcome, output, purposes, scenarios};
 use crate::ledger::{Ledger, Rule, State};
 
 #[derive(Debug, clap::Args)]
@@ -13,6 +13,10 @@ pub(super) struct Args {
     /// Show the rules whose id contains this.
     #[arg(value_name = "FILTER")]
     filter: Option<String>,
+
+    /// Show the test purposes instead: which scenarios test each, and which purposes each scenario has.
+    #[arg(long)]
+    purposes: bool,
 
     #[command(flatten)]
     source: scenarios::Source,
@@ -33,12 +37,16 @@ struct Row<'l> {
     why: Option<&'l str>,
     scenarios: Vec<&'l str>,
     defects: Vec<&'static str>,
+    proof: Option<&'l str>,
 }
 
 pub(super) fn run(args: &Args) -> Outcome {
-    let ledger = Ledger::embedded();
     let catalogue = args.source.load()?;
-    let wanted = |rule: &&Rule| args.filter.as_deref().is_none_or(|filter| rule.id.contains(filter));
+    if args.purposes {
+        return purposes::show(args.filter.as_deref(), &catalogue, args.format);
+    }
+    let ledger = Ledger::embedded();
+    let wanted = |rule: &&Rule| args.filter.as_deref().is_none_or(|filter| rule.id.contains(&filter.to_lowercase()));
     let row = |rule: &'static Rule| Row {
         id: &rule.id,
         level: rule.level.to_string(),
@@ -53,6 +61,7 @@ pub(super) fn run(args: &Args) -> Outcome {
             .map(|scenario| scenario.id.as_str())
             .collect(),
         defects: Defect::ALL.iter().filter(|defect| defect.rule() == rule.id).map(|defect| defect.name()).collect(),
+        proof: rule.proof.as_deref(),
     };
     let rows: Vec<Row<'_>> = ledger.rules().iter().filter(wanted).map(row).collect();
     if rows.is_empty() {
@@ -79,6 +88,12 @@ pub(super) fn run(args: &Args) -> Outcome {
         if !row.defects.is_empty() {
             writeln!(out, "    broken by {}", row.defects.join(", "))?;
         }
+        if let Some(proof) = row.proof {
+            writeln!(out, "    seen to be broken in {proof}")?;
+        }
     }
+    let count = |state: State| rows.iter().filter(|row| row.state == state.name()).count();
+    let [tested, untestable, to_do] = [State::Tested, State::Untestable, State::ToDo].map(count);
+    writeln!(out, "\n{} rules: {tested} tested, {untestable} untestable, {to_do} to do.", rows.len())?;
     Ok(0)
 }

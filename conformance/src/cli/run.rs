@@ -7,17 +7,22 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
-use rocespec_reports::outcome::Run;
+use rocespec_reports::claim::{self, FRAMES};
+use rocespec_reports::outcome::{Case, Run};
 use rocespec_reports::{folder, json, junit, terminal};
 
-use super::{Outcome, decode, device, output, scenarios, stop};
+use super::{Outcome, decode, device, goldens, output, scenarios, stop};
 use crate::profile::Profile;
-use crate::run::{self, Done, Options};
+use crate::run::{self, Done, Options, Watch};
 use crate::scenario::Scenario;
+
+/// Most cases at once.
+const MOST_JOBS: i64 = 256;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Run the scenarios whose id contains this, `rc/responder`; with a variant in brackets, that one case. Default: all.
+    /// Run the scenarios of this folder, `rc/responder`, or whose id contains this; with values of the variant in brackets,
+    /// `psn-gap[ip=v6]`, the cases that have them. Default: all.
     #[arg(value_name = "FILTER")]
     filters: Vec<String>,
 
@@ -31,7 +36,10 @@ pub(super) struct Args {
     #[arg(long)]
     all: bool,
 
-    /// Write the report to this folder: index.html with a page for each case, report.json, junit.xml, report.txt and a
+    #[command(flatten)]
+    goldens: goldens::Args,
+
+    /// Write the report to this folder: index.html with a page for each area, report.json, junit.xml, report.txt and a
     /// pcapng file for each case.
     #[arg(long, value_name = "DIR", default_value = "report")]
     report: PathBuf,
@@ -43,6 +51,10 @@ pub(super) struct Args {
     /// Also write the JSON file here.
     #[arg(long, value_name = "FILE")]
     json: Option<PathBuf>,
+
+    /// Cases at once. They change how long the run takes and nothing else. Default: what suits the device.
+    #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
+    jobs: Option<u16>,
 
     /// Exit with 1 on LOOSE as well.
     #[arg(long)]
@@ -57,18 +69,34 @@ pub(super) struct Args {
     verbose: bool,
 }
 
+impl Args {
+    /// Is every scenario that comes with the tool run?
+    fn is_whole(&self) -> bool {
+        self.filters.is_empty() && self.source.is_built_in()
+    }
+}
+
 pub(super) fn run(args: &Args) -> Outcome {
     let catalogue = args.source.load()?;
     let planned = run::plan(&catalogue, &args.filters, args.all)?;
-    let _lock = prepare_folder(&args.report)?;
-    // What cannot be written is said before the device has worked for it.
-    let junit = args.junit.as_deref().map(create).transpose()?;
-    let json = args.json.as_deref().map(create).transpose()?;
+    // What cannot be written is said before the device has worked for it; what an earlier run wrote stays until this one can
+    // begin.
+    let _lock = take_folder(&args.report)?;
+    let junit = args.junit.as_deref().map(open).transpose()?;
+    let json = args.json.as_deref().map(open).transpose()?;
     let mut dut = args.device.start()?;
+    let mut goldens =
+        args.goldens.open((&args.device.dut, args.seed), dut.profile(), &catalogue, args.source.is_built_in())?;
     warn_of_stale_deviations(dut.profile(), &catalogue);
+    clear_frames(&args.report)?;
+    junit.iter().chain(&json).try_for_each(empty)?;
     stop::on_signals();
-    let options =
-        Options { seed: args.seed, dut: args.device.dut.clone(), repeat: args.device.repeat() + &args.source.repeat() };
+    let options = Options {
+        seed: args.seed,
+        dut: args.device.dut.clone(),
+        repeat: args.device.repeat() + &args.source.repeat() + &args.goldens.repeat(),
+        jobs: args.jobs.map_or_else(|| args.device.jobs(), usize::from),
+    };
 
     let style = output::style(args.verbose);
     let mut flow = terminal::Flow::new(style);
@@ -79,6 +107,7 @@ pub(super) fn run(args: &Args) -> Outcome {
         if let Err(error) = write_frames(&args.report, done) {
             failure.get_or_insert(error);
         }
+        goldens.look(done);
         let told = flow.case(&done.case);
         if !told.is_empty() {
             bar.suspend(|| {
@@ -87,13 +116,19 @@ pub(super) fn run(args: &Args) -> Outcome {
                 }
             });
         }
-        if done.case.verdict.exit_code(args.strict) != 0 {
+    };
+    let mut finished = |case: &Case| {
+        if case.verdict.exit_code(args.strict) != 0 {
             bad += 1;
             bar.set_message(format!(", {bad} to look at"));
         }
         bar.inc(1);
     };
-    let result = run::run_until(&mut *dut, &planned, &options, &stop::asked, &mut done);
+    let watch = Watch { stop: &stop::asked, finished: &mut finished, done: &mut done };
+    let mut result = run::run_watched(&mut *dut, &planned, &options, watch);
+    result.command = command();
+    result.filter.clone_from(&args.filters);
+    result.complete = args.is_whole() && !stop::asked();
     bar.finish_and_clear();
     drop(dut);
     print(&mut std::io::stdout().lock(), &flow.finish())?;
@@ -102,10 +137,26 @@ pub(super) fn run(args: &Args) -> Outcome {
         return Err(error);
     }
     print(&mut std::io::stdout().lock(), &terminal::summary_with_report(&result, Some(&args.report), &style))?;
+    if let Some(remark) = goldens.remark() {
+        print(&mut std::io::stdout().lock(), &remark)?;
+    }
+    if let Some(blessed) = goldens.finish(&catalogue, result.complete)? {
+        print(&mut std::io::stdout().lock(), &blessed)?;
+    }
     if stop::asked() {
         eprintln!("rocespec: stopped; the report holds what was run until then, the rest is INCONCLUSIVE in it");
     }
     Ok(result.exit_code(args.strict))
+}
+
+/// The command line, as a shell takes it.
+pub(super) fn command() -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,+@%".contains(c);
+    let words = std::env::args_os().skip(1).map(|word| {
+        let word = word.to_string_lossy().into_owned();
+        if !word.is_empty() && word.chars().all(plain) { word } else { device::quoted(&word) }
+    });
+    std::iter::once("rocespec".to_owned()).chain(words).collect::<Vec<_>>().join(" ")
 }
 
 /// Prints. A reader who has seen enough (`rocespec run | head`) changes nothing about the verdict.
@@ -136,26 +187,19 @@ pub(super) fn progress(cases: usize) -> ProgressBar {
     ProgressBar::with_draw_target(Some(cases as u64), target).with_style(style)
 }
 
-/// Where the frames of a run lie inside the report folder.
-const FRAMES: &str = "frames";
-
-/// Makes the folder, takes it for this run, and clears the frames of an earlier one. Other files stay. The folder is ours
-/// as long as what comes back lives.
-fn prepare_folder(folder: &Path) -> anyhow::Result<File> {
-    let frames = folder.join(FRAMES);
-    std::fs::create_dir_all(&frames).with_context(|| format!("cannot make the report folder {}", folder.display()))?;
+/// Makes the folder and takes it for this run. It is ours as long as what comes back lives.
+fn take_folder(folder: &Path) -> anyhow::Result<File> {
+    let cannot = || format!("cannot use the report folder {}", folder.display());
+    std::fs::create_dir_all(folder).with_context(cannot)?;
     let lock = lock(folder)?;
-    let clear = || -> std::io::Result<()> {
-        for entry in std::fs::read_dir(&frames)? {
-            let path = entry?.path();
-            if path.extension().is_some_and(|extension| extension == "pcapng") {
-                std::fs::remove_file(path)?;
-            }
-        }
-        Ok(())
-    };
-    clear().with_context(|| format!("cannot clear {}", frames.display()))?;
+    claim::claim(folder).with_context(cannot)?;
     Ok(lock)
+}
+
+/// Clears the frames of an earlier run. Other files stay.
+fn clear_frames(folder: &Path) -> anyhow::Result<()> {
+    let frames = folder.join(FRAMES);
+    claim::clear(&frames, "pcapng").with_context(|| format!("cannot clear {}", frames.display()))
 }
 
 /// Keeps a second run out of a folder. Where the file system has no locks, nothing is locked.
@@ -200,7 +244,16 @@ fn write_reports(args: &Args, run: &Run, junit: Option<Place>, json: Option<Plac
 /// An open file and how it is called.
 type Place = (BufWriter<File>, PathBuf);
 
-fn create(path: &Path) -> anyhow::Result<Place> {
-    let file = File::create(path).with_context(|| format!("cannot write {}", path.display()))?;
+/// Opens a file to be written. What it holds stays until it is [emptied](empty).
+fn open(path: &Path) -> anyhow::Result<Place> {
+    let file = File::options().write(true).create(true).truncate(false).open(path);
+    let file = file.with_context(|| format!("cannot write {}", path.display()))?;
     Ok((BufWriter::new(file), path.to_owned()))
+}
+
+/// Empties what is a file; a pipe or a terminal holds nothing.
+fn empty((file, path): &Place) -> anyhow::Result<()> {
+    let file = file.get_ref();
+    let empty = || if file.metadata()?.is_file() { file.set_len(0) } else { Ok(()) };
+    empty().with_context(|| format!("cannot write {}", path.display()))
 }

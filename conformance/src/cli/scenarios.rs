@@ -10,7 +10,7 @@ use crate::scenario::{self, Scenario};
 /// Which catalogue.
 #[derive(Debug, clap::Args)]
 pub(super) struct Source {
-    /// Take the scenarios from this folder instead of the built-in catalogue.
+    /// Take the scenarios from this folder, or this one file, instead of the built-in catalogue.
     #[arg(long, value_name = "DIR")]
     scenarios: Option<PathBuf>,
 }
@@ -21,11 +21,19 @@ impl Source {
         let Some(folder) = &self.scenarios else {
             return Ok(scenario::catalogue()?);
         };
-        let scenarios = scenario::load_folder(folder)?;
+        let scenarios = match folder.is_file() {
+            true => vec![scenario::load_file(folder)?],
+            false => scenario::load_folder(folder)?,
+        };
         if scenarios.is_empty() {
             bail!("there is no scenario below {}: a scenario is a file that ends in .toml", folder.display());
         }
         Ok(scenarios)
+    }
+
+    /// True for the catalogue that comes with the tool.
+    pub(super) fn is_built_in(&self) -> bool {
+        self.scenarios.is_none()
     }
 
     /// The words that choose the same catalogue again.

@@ -1,8 +1,13 @@
 //! The built-in emulator: the reference model as a device, in virtual time.
 
 mod control;
+mod notifications;
+mod objects;
+mod port;
+mod translate;
 
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
 
 use rocespec_codec::{MacAddr, Qpn};
 use rocespec_control::{Command, Device, Gid, GidKind, Reply, VERSION};
@@ -15,11 +20,13 @@ use super::{Addresses, Dut, DutError, Stamped};
 use crate::profile::Profile;
 
 /// Time that a frame takes from one end of the wire to the other.
-const LATENCY: std::time::Duration = std::time::Duration::from_micros(1);
+const LATENCY: Duration = Duration::from_micros(1);
 
-const MAC: MacAddr = MacAddr([0x02, 0, 0, 0, 0, 0x02]);
-const V4: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 2);
-const V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2);
+const DEVICE: Addresses = Addresses {
+    mac: MacAddr([0x02, 0, 0, 0, 0, 0x02]),
+    v4: Ipv4Addr::new(10, 0, 0, 2),
+    v6: Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2),
+};
 const TESTER: Addresses = Addresses {
     mac: MacAddr([0x02, 0, 0, 0, 0, 0x01]),
     v4: Ipv4Addr::new(10, 0, 0, 1),
@@ -34,6 +41,10 @@ pub struct Emulator {
     profile: Profile,
     device: Device,
     software: Software,
+    /// Who is at the other end of the wire.
+    tester: Addresses,
+    /// Time that a frame takes from there.
+    latency: Duration,
 }
 
 /// Packets on their way at once that the capability `pipeline` stands for.
@@ -74,10 +85,30 @@ impl Emulator {
         if policy.window >= PIPELINE {
             profile.capabilities.push("pipeline".to_owned());
         }
+        let config = Config {
+            first_qpn: Qpn::new(0x11),
+            policy,
+            defects,
+            link_speed: profile.link_speed(),
+            congestion: port::congestion(&profile),
+            pause: port::flow_control(&profile, &[]),
+            ..Config::default()
+        };
+        Emulator::standing(&DEVICE, TESTER, LATENCY, config, profile)
+    }
+
+    /// The conforming model at the tester's end of the wire to another device: its peer. It takes what comes at once and
+    /// answers at once; its time is that of the device.
+    pub(crate) fn peer(here: &Addresses, device: Addresses, qpn: Qpn, profile: Profile) -> Emulator {
+        let config = Config { first_qpn: qpn, response_delay: Duration::ZERO, ..Config::default() };
+        Emulator::standing(here, device, Duration::ZERO, config, profile)
+    }
+
+    fn standing(here: &Addresses, tester: Addresses, latency: Duration, config: Config, profile: Profile) -> Emulator {
         let gids = vec![
-            GidEntry { gid: V4.to_ipv6_mapped(), kind: rocespec_model::GidKind::RoceV2 },
-            GidEntry { gid: V6, kind: rocespec_model::GidKind::RoceV2 },
-            GidEntry { gid: V6, kind: rocespec_model::GidKind::RoceV1 },
+            GidEntry { gid: here.v4.to_ipv6_mapped(), kind: rocespec_model::GidKind::RoceV2 },
+            GidEntry { gid: here.v6, kind: rocespec_model::GidKind::RoceV2 },
+            GidEntry { gid: here.v6, kind: rocespec_model::GidKind::RoceV1 },
         ];
         let named = |(index, entry): (usize, &GidEntry)| Gid {
             index: index as u8,
@@ -93,37 +124,38 @@ impl Emulator {
             agent: format!("rocespec {version}"),
             name: "emulator".to_owned(),
             system: format!("rocespec-model {version}"),
-            mac: MAC.to_string(),
+            mac: here.mac.to_string(),
             active_mtu: 4096,
             gids: gids.iter().enumerate().map(named).collect(),
             capabilities: profile.capabilities.clone(),
         };
-        let config = Config {
-            mac: MAC,
-            gids,
-            first_qpn: Qpn::new(0x11),
-            capabilities: Capabilities { flush: true, atomic_write: true },
-            policy,
-            defects,
-            ..Config::default()
-        };
-        let mut emulator = Emulator {
-            endpoint: Endpoint::new(config.clone()),
-            config,
-            now: Time::ZERO,
-            profile,
-            device,
-            software: Software::default(),
-        };
-        emulator.boot();
-        emulator
+        let capabilities = Capabilities { flush: true, atomic_write: true };
+        let config = Config { mac: here.mac, gids, capabilities, ..config };
+        Emulator::switched_on(config, profile, device, tester, latency)
     }
 
-    fn boot(&mut self) {
-        self.endpoint = Endpoint::new(self.config.clone());
-        self.endpoint.add_neighbour(TESTER.v4.to_ipv6_mapped(), TESTER.mac);
-        self.endpoint.add_neighbour(TESTER.v6, TESTER.mac);
+    fn switched_on(config: Config, profile: Profile, device: Device, tester: Addresses, latency: Duration) -> Emulator {
+        let endpoint = boot(&config, &tester);
+        let software = Software::default();
+        Emulator { endpoint, config, now: Time::ZERO, profile, device, software, tester, latency }
     }
+
+    /// What the endpoint has counted, by name.
+    pub(crate) fn counters(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        self.endpoint.counters()
+    }
+
+    /// When it will next do something by itself.
+    pub(crate) fn next_timeout(&self) -> Option<Time> {
+        self.endpoint.next_timeout()
+    }
+}
+
+fn boot(config: &Config, tester: &Addresses) -> Endpoint {
+    let mut endpoint = Endpoint::new(config.clone());
+    endpoint.add_neighbour(tester.v4.to_ipv6_mapped(), tester.mac);
+    endpoint.add_neighbour(tester.v6, tester.mac);
+    endpoint
 }
 
 impl Dut for Emulator {
@@ -135,12 +167,16 @@ impl Dut for Emulator {
         &self.device
     }
 
+    fn prepare(&mut self, needs: &[String]) {
+        self.endpoint.set_flow_control(port::flow_control(&self.profile, needs));
+    }
+
     fn control(&mut self, command: &Command) -> Result<Reply, DutError> {
         Ok(control::carry_out(&mut self.endpoint, &self.device, &mut self.software, command)?)
     }
 
     fn transmit(&mut self, frame: &[u8]) -> Result<(), DutError> {
-        self.now = self.now + LATENCY;
+        self.now = self.now + self.latency;
         self.endpoint.handle(self.now, Input::Frame(frame));
         Ok(())
     }
@@ -175,11 +211,19 @@ impl Dut for Emulator {
     }
 
     fn tester(&self) -> &Addresses {
-        &TESTER
+        &self.tester
     }
 
+    /// Its clock begins anew as well: nothing tells it from one that was never used.
     fn restart(&mut self) -> Result<(), DutError> {
-        self.boot();
+        self.endpoint = boot(&self.config, &self.tester);
+        self.software = Software::default();
+        self.now = Time::ZERO;
         Ok(())
+    }
+
+    fn twin(&self) -> Option<Box<dyn Dut>> {
+        let (config, profile, device) = (self.config.clone(), self.profile.clone(), self.device.clone());
+        Some(Box::new(Emulator::switched_on(config, profile, device, self.tester.clone(), self.latency)))
     }
 }

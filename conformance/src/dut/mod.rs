@@ -3,7 +3,10 @@
 mod control_client;
 mod emulator;
 mod stream;
+pub(crate) mod switchboard;
 mod vm;
+
+use std::sync::Arc;
 
 use rocespec_control::{Command, Device, Failure, Reply};
 use rocespec_model::Time;
@@ -13,13 +16,20 @@ use crate::profile::Profile;
 pub use emulator::{Emulator, NoSuchBehaviour};
 pub use vm::Vm;
 
+/// Ends a wait for the device.
+pub type Waker = Arc<dyn Fn() + Send + Sync>;
+
 /// A device under test: a wire to it and a voice to its own software.
-pub trait Dut {
+pub trait Dut: Send {
     /// Capabilities, tolerances, known deviations.
     fn profile(&self) -> &Profile;
 
     /// What the device says of itself. Known from the start; renewed by [`Dut::restart`].
     fn device(&self) -> &Device;
+
+    /// Makes the port ready for a case that needs these capabilities. Most devices are set up before the tester comes; one
+    /// that can be asked for what excludes each other, as PAUSE and priority-based flow control do, chooses here.
+    fn prepare(&mut self, _needs: &[String]) {}
 
     /// Has the device's own software do something, and waits for its answer.
     ///
@@ -34,7 +44,7 @@ pub trait Dut {
     fn transmit(&mut self, frame: &[u8]) -> Result<(), DutError>;
 
     /// Lets time pass until `until`, or until the device has sent something: then it gives each frame to `seen` and
-    /// comes back early. Gives the time reached.
+    /// comes back early, and also when its [`Dut::waker`] says so. Gives the time reached: what came until then was given.
     ///
     /// # Errors
     /// When the device died or the wire is gone.
@@ -51,6 +61,27 @@ pub trait Dut {
     /// # Errors
     /// When it does not come back.
     fn restart(&mut self) -> Result<(), DutError>;
+
+    /// How many frames of the device are known to be missing from what [`Dut::advance`] gave, since the device came up.
+    /// Asked when a case went wrong, before the device is blamed for it; it may cost a question to the device.
+    ///
+    /// # Errors
+    /// When the device died or the wire is gone.
+    fn lost_frames(&mut self) -> Result<u64, DutError> {
+        Ok(0)
+    }
+
+    /// Another device of this kind, as new, where one can be had for nothing. Then every case begins on a new device, and
+    /// what came before it, or goes on beside it, changes nothing.
+    fn twin(&self) -> Option<Box<dyn Dut>> {
+        None
+    }
+
+    /// What ends a wait in [`Dut::advance`] from another thread, where the device has that: several cases can share one
+    /// device only then. A call while nobody waits ends the next wait. It is of no more use after a restart.
+    fn waker(&self) -> Option<Waker> {
+        None
+    }
 }
 
 /// A frame from the device with the time of its arrival.

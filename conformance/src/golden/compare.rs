@@ -89,39 +89,44 @@ pub fn compare(expected: &Trace, seen: &Trace) -> Vec<Difference> {
 
 /// What differs between two lists of packets. `place` says where they stand.
 pub fn packets(place: &Exchange, expected: &[Packet], seen: &[Packet], differences: &mut Vec<Difference>) {
-    let mut differ = |subject, expected: Option<&Packet>, seen: Option<&Packet>, governed| {
+    for paired in align(expected, seen) {
+        differences.extend(pair(place, expected, seen, paired));
+    }
+}
+
+/// What differs in one pair of an alignment.
+pub(super) fn pair(place: &Exchange, expected: &[Packet], seen: &[Packet], pair: Pair) -> Vec<Difference> {
+    let differ = |subject, expected: Option<&Packet>, seen: Option<&Packet>, governed| {
         let line = |packet: Option<&Packet>| packet.map_or(NOTHING, |packet| &packet.line).to_owned();
-        differences.push(at(place, subject, line(expected), line(seen), governed));
+        at(place, subject, line(expected), line(seen), governed)
     };
     let free = |why: Option<&'static str>| why.map_or(Governed::Open, Governed::Free);
-    for pair in align(expected, seen) {
-        match pair {
-            Pair::Left(l) => {
-                let why = freedom::of_lonely(place, expected, l, seen);
-                differ(Subject::Packet, expected.get(l), None, free(why));
+    match pair {
+        Pair::Left(l) => {
+            let why = freedom::of_lonely(place, expected, l, seen);
+            vec![differ(Subject::Packet, expected.get(l), None, free(why))]
+        }
+        Pair::Right(r) => {
+            let why = freedom::of_lonely(place, seen, r, expected);
+            vec![differ(Subject::Packet, None, seen.get(r), free(why))]
+        }
+        Pair::Both(l, r) => {
+            let (one, other) = (&expected[l], &seen[r]);
+            let opaque = one.values.is_empty() || other.values.is_empty();
+            if one.head() != other.head() || opaque && one.line != other.line {
+                return vec![differ(Subject::Packet, Some(one), Some(other), Governed::Open)];
             }
-            Pair::Right(r) => {
-                let why = freedom::of_lonely(place, seen, r, expected);
-                differ(Subject::Packet, None, seen.get(r), free(why));
-            }
-            Pair::Both(l, r) => {
-                let (one, other) = (&expected[l], &seen[r]);
-                if one.head() != other.head() || one.values.is_empty() != other.values.is_empty() {
-                    differ(Subject::Packet, Some(one), Some(other), Governed::Open);
-                    continue;
-                }
-                for (name, values) in fields(one, other) {
-                    let [expected, seen] = values;
-                    let governed = governs::field(one.head(), name);
-                    differ(Subject::Field { name, expected, seen }, Some(one), Some(other), governed);
-                }
-            }
+            let field = |(name, [expected, seen]): (&'static str, [String; 2])| {
+                let governed = governs::field(one.head(), name);
+                differ(Subject::Field { name, expected, seen }, Some(one), Some(other), governed)
+            };
+            fields(one, other).into_iter().map(field).collect()
         }
     }
 }
 
 /// Fields that differ, with both values.
-fn fields(one: &Packet, other: &Packet) -> Vec<(&'static str, [String; 2])> {
+pub(crate) fn fields(one: &Packet, other: &Packet) -> Vec<(&'static str, [String; 2])> {
     let text = |value: Option<&super::Value>| value.map_or("none", |value| &value.text).to_owned();
     let in_one = one.values.iter().filter_map(|value| {
         let there = other.value(value.name);

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::packet::Packet;
+
 /// Who decides what a device has to do.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -61,7 +63,7 @@ const RULES: &[(&str, &str, &str)] = &[
     ("", "ip.checksum", "lint.ip-checksum"),
     ("", "ip.version", "lint.version"),
     ("", "udp.sport", "frame.responder.source-port"),
-    ("", "udp.dport", "lint.udp-port"),
+    ("", "udp.dport", "frame.responder.udp-port"),
     ("", "udp.len", "lint.udp-length"),
     ("", "udp.checksum", "lint.udp-checksum"),
 ];
@@ -76,12 +78,47 @@ const FREE: &[(&str, &str)] = &[
 ];
 
 /// Who decides what this field of such a packet holds.
-pub(super) fn field(head: &str, field: &str) -> Governed {
+pub(crate) fn field(head: &str, field: &str) -> Governed {
+    if !is_response(head) {
+        match (field, head.ends_with("_FIRST") || head.ends_with("_MIDDLE")) {
+            ("ack", true) => {
+                return Governed::Free("a requester may ask for an acknowledgement more often than it must");
+            }
+            ("ack", false) => return Governed::rule("rc.requester.ack-request"),
+            ("se", _) => return Governed::Open,
+            _ => {}
+        }
+    }
     if let Some((_, why)) = FREE.iter().find(|(name, _)| *name == field) {
         return Governed::Free(why);
     }
     let fits = |(packet, name, _): &&(&str, &str, &str)| (packet.is_empty() || *packet == head) && *name == field;
     RULES.iter().find(fits).map_or(Governed::Open, |(_, _, rule)| Governed::rule(rule))
+}
+
+/// True for the first words of packets that answer.
+pub(crate) fn is_response(head: &str) -> bool {
+    // `XRC_ACK` and `XRC_RNR_NAK` as well.
+    ["ACK", "NAK"].iter().any(|end| head.ends_with(end))
+        || head.contains("ACKNOWLEDGE")
+        || head.contains("READ_RESPONSE")
+}
+
+/// Who decides when this packet of a device comes.
+pub(super) fn time(packets: &[Packet], at: usize) -> Governed {
+    let Some(packet) = packets.get(at) else { return Governed::Open };
+    let is_again = |earlier: &Packet| earlier.head() == packet.head() && earlier.psn == packet.psn;
+    moment(packet.head(), || packets[..at].iter().any(is_again))
+}
+
+/// Who decides when such a packet comes; `is_again` tells whether it was sent before.
+pub(crate) fn moment(head: &str, is_again: impl FnOnce() -> bool) -> Governed {
+    match !is_response(head) && is_again() {
+        true => Governed::rule("rc.requester.ack-timeout"),
+        false => {
+            Governed::Free("how soon a device sends is its own choice, as long as it keeps the limits of the script")
+        }
+    }
 }
 
 #[cfg(test)]
@@ -95,6 +132,9 @@ mod tests {
             assert!(rocespec_codec::field::Field::named(field).is_some(), "{field}");
             assert!(Ledger::embedded().get(rule).is_some(), "{rule}");
         }
+        for rule in ["rc.requester.ack-timeout", "rc.requester.ack-request"] {
+            assert!(Ledger::embedded().get(rule).is_some(), "{rule}");
+        }
         for (field, _) in FREE {
             assert!(rocespec_codec::field::Field::named(field).is_some(), "{field}");
         }
@@ -106,5 +146,9 @@ mod tests {
         assert_eq!(field("ACK", "msn"), Governed::rule("rc.responder.msn"));
         assert!(matches!(field("ACK", "credits"), Governed::Free(_)));
         assert_eq!(field("ACK", "swap"), Governed::Open);
+        assert_eq!(field("ACK", "ack"), Governed::rule("lint.ack-fields"));
+        assert_eq!(field("XRC_RNR_NAK", "ack"), Governed::rule("lint.ack-fields"));
+        assert_eq!(field("SEND_LAST", "ack"), Governed::rule("rc.requester.ack-request"));
+        assert!(matches!(field("SEND_MIDDLE", "ack"), Governed::Free(_)));
     }
 }

@@ -1,5 +1,6 @@
 //! A packet with symbolic numbers, as two sides that speak of the same exchange both write it.
 
+use rocespec_codec::field::Field;
 use rocespec_codec::notation::{self, Scope};
 use rocespec_codec::{DecodeError, Net, Roce};
 use rocespec_model::Time;
@@ -37,6 +38,18 @@ impl Value {
     pub fn agrees(&self, other: &Value) -> bool {
         self.ordinary == other.ordinary && (self.ordinary || self.text == other.text)
     }
+
+    /// A word of a line, where it names a field: `msn=1`, `ack`, `64B`.
+    fn read(word: &str) -> Option<Value> {
+        let is_payload = word.starts_with(|first: char| first.is_ascii_digit());
+        let (name, text) = match word.split_once('=') {
+            _ if is_payload => ("data", word),
+            Some((name, text)) => (name, text),
+            None => (word, "1"),
+        };
+        let field = Field::named(name)?;
+        Some(Value { name: field.name, text: text.to_owned(), ordinary: false })
+    }
 }
 
 impl Packet {
@@ -57,6 +70,22 @@ impl Packet {
             ack: packet.bth.ack_req,
             values: notation::fields(packet, &scope).map(value).collect(),
         }
+    }
+
+    /// A line of the notation as [`Packet::of`] writes it. What it leaves out is ordinary, so two lines of the same path
+    /// agree when they say the same. A line that is no packet stands for itself, without fields.
+    pub(crate) fn read(line: &str, time: Time) -> Packet {
+        let mut packet = Packet::other(line, time);
+        let is_head = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+        if !packet.head().chars().all(is_head) {
+            return packet;
+        }
+        let values: Option<Vec<Value>> = line.split(' ').skip(1).map(Value::read).collect();
+        packet.values = values.unwrap_or_default();
+        let said = |name| packet.value(name).map(|value| value.text.as_str());
+        let ack = said("ack").is_some_and(|ack| ack != "0");
+        let psn = said("psn").and_then(|psn| psn.parse().ok()).unwrap_or(i32::MIN);
+        Packet { ack, psn, ..packet }
     }
 
     /// A frame that cannot be taken apart.
@@ -91,7 +120,7 @@ impl Packet {
 
 /// Makes ordinary what every sender chooses for itself, and may choose anew for each packet: the identification of an IPv4
 /// header and the flow label of an IPv6 header.
-fn free(base: &mut Roce<'_>, packet: &Roce<'_>) {
+pub(crate) fn free(base: &mut Roce<'_>, packet: &Roce<'_>) {
     match (&mut base.net, packet.net) {
         (Net::V4(base), Net::V4(seen)) => base.id = seen.id,
         (Net::V6(base), Net::V6(seen)) | (Net::Grh(base), Net::Grh(seen)) => base.flow_label = seen.flow_label,

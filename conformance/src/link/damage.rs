@@ -34,9 +34,24 @@ fn flip_bit(frame: &mut [u8], bit: u32) {
     }
 }
 
+/// Bytes of an ICRC.
+const ICRC_LEN: usize = 4;
+
+/// Turns over the last bit that the ICRC covers. What is no RoCE packet stays as it is.
+fn flip_content(frame: &mut [u8]) {
+    let behind = match decode(frame) {
+        Ok(Frame::Roce(packet)) => packet.trailer.len() + ICRC_LEN + 1,
+        _ => return,
+    };
+    if let Some(last) = frame.len().checked_sub(behind).and_then(|at| frame.get_mut(at)) {
+        *last ^= 1;
+    }
+}
+
 pub(super) fn apply(frame: &mut Vec<u8>, damage: Damage) {
     match damage {
         Damage::Bit(bit) => flip_bit(frame, bit),
         Damage::Cut(len) => frame.truncate(len),
+        Damage::Content => flip_content(frame),
     }
 }

@@ -38,6 +38,35 @@ impl Fate {
     };
 }
 
+/// As what is said of a packet: "is lost", "arrives behind 2 others".
+impl fmt::Display for Fate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.lost {
+            return f.write_str("is lost");
+        }
+        f.write_str(match self.copies {
+            0 => "arrives",
+            _ => "arrives more than once",
+        })?;
+        if self.behind > 0 {
+            write!(f, " behind {} others", self.behind)?;
+        }
+        let late = self.late + self.queued;
+        if late > Duration::ZERO {
+            write!(f, " {late:?} late")?;
+        }
+        if self.congested {
+            f.write_str(", marked as having met congestion")?;
+        }
+        match self.damage {
+            Some(Damage::Bit(bit)) => write!(f, ", damaged at bit {bit}"),
+            Some(Damage::Cut(length)) => write!(f, ", cut to {length} bytes"),
+            Some(Damage::Content) => f.write_str(", damaged"),
+            None => Ok(()),
+        }
+    }
+}
+
 /// What the frame check sequence of Ethernet failed to notice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Damage {
@@ -45,6 +74,8 @@ pub enum Damage {
     Bit(u32),
     /// Only so many bytes arrive.
     Cut(usize),
+    /// The last bit in front of the ICRC is turned over: the end of the data or, without any, of the headers.
+    Content,
 }
 
 /// Says what happens to each frame that is sent.

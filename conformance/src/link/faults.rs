@@ -124,6 +124,11 @@ impl RandomFaults {
             |end: End| Way { faults: faults[end as usize], random: Rand32::new_inc(seed, end as u64), in_burst: false };
         RandomFaults { ways: End::BOTH.map(way) }
     }
+
+    /// The faults of what this end sends. Where they change the sequence goes on.
+    pub fn faults(&mut self, from: End) -> &mut Faults {
+        &mut self.ways[from as usize].faults
+    }
 }
 
 impl Fates for RandomFaults {

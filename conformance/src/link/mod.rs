@@ -89,6 +89,11 @@ impl Link {
     /// An end sends a frame.
     pub fn send(&mut self, now: Time, from: End, frame: Vec<u8>) {
         let fate = self.fates.fate(from, &frame);
+        self.send_to(now, from, frame, fate);
+    }
+
+    /// An end sends a frame whose fate was decided elsewhere.
+    pub fn send_to(&mut self, now: Time, from: End, frame: Vec<u8>, fate: Fate) {
         self.wires[from as usize].send(now, frame, fate);
     }
 

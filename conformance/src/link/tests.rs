@@ -1,7 +1,7 @@
 use std::time::Duration;
 
-use rocespec_codec::notation::{self, Line, Scope};
-use rocespec_codec::{Ecn, Frame, Opcode, Psn, decode, encode, encoded_len, icrc};
+use rocespec_codec::notation::{self, Head, Line, Scope};
+use rocespec_codec::{Ecn, Frame, Psn, decode, encode, encoded_len, icrc};
 use rocespec_model::Time;
 
 use super::*;
@@ -156,22 +156,52 @@ fn damage_changes_one_bit_or_cuts_the_end() {
     assert_eq!(through(Some(Damage::Bit(9))), [vec![0, 0x40, 0], vec![0, 0, 0]]);
     assert_eq!(through(Some(Damage::Bit(24))), [vec![0x80, 0, 0], vec![0, 0, 0]]);
     assert_eq!(through(Some(Damage::Cut(1))), [vec![0], vec![0, 0, 0]]);
+    assert_eq!(through(Some(Damage::Content)), [vec![0, 0, 0], vec![0, 0, 0]]);
+}
+
+#[test]
+fn damage_of_the_content_breaks_the_icrc_alone() {
+    for line in ["SEND_ONLY psn=0 64B", "ACK psn=0 msn=1", "SEND_ONLY v6 psn=0", "SEND_ONLY v1 psn=0 5B"] {
+        let mut frame = packet(line);
+        frame.resize(frame.len().max(60), 0);
+        let before = frame.clone();
+        super::damage::apply(&mut frame, Damage::Content);
+        let Ok(Frame::Roce(packet)) = decode(&frame) else { panic!("{line}") };
+        assert!(!icrc::verify(&packet), "{line}");
+        assert_eq!(before.iter().zip(&frame).filter(|(a, b)| a != b).count(), 1, "{line}");
+    }
 }
 
 #[test]
 fn a_script_chooses_by_sender_opcode_psn_and_round() {
-    let rule = |selector| Rule { selector, fate: Fate::LOST };
+    let rule = |selector| Rule { selector, count: None, fate: Fate::LOST };
+    let heads = ["ACK", "NAK"].map(|word| Head::parse(word).unwrap()).to_vec();
     let mut script = Script::new([
-        rule(Selector { psn: Some(Psn::new(5)), round: Some(2), ..Selector::default() }),
-        rule(Selector { from: Some(End::B), opcode: Some(Opcode::RC_ACKNOWLEDGE), ..Selector::default() }),
+        rule(Selector { psns: Some((Psn::new(5), 1)), round: Some(2), ..Selector::default() }),
+        rule(Selector { from: Some(End::B), heads, ..Selector::default() }),
     ]);
+    assert_eq!(script.unused(), Some(0));
     let five = packet("SEND_ONLY psn=5 64B");
-    let rounds: Vec<bool> = (0..4).map(|_| script.fate(End::A, &five).lost).collect();
-    assert_eq!(rounds, [false, true, false, false]);
+    let six = packet("SEND_ONLY psn=6 64B");
+    let mut rounds = |frame: &[u8]| (0..4).map(|_| script.fate(End::A, frame).lost).collect::<Vec<_>>();
+    assert_eq!((rounds(&six), rounds(&five)), (vec![false; 4], vec![false, true, false, false]));
+    assert_eq!(script.unused(), Some(1));
     let ack = packet("ACK psn=7 msn=1");
     assert!(!script.fate(End::A, &ack).lost);
     assert!(script.fate(End::B, &ack).lost);
+    assert!(!script.fate(End::B, &packet("RNR_NAK psn=8 msn=1 timer=0.64ms")).lost);
     assert!(!script.fate(End::B, &[1, 2, 3]).lost);
+    assert_eq!(script.unused(), None);
+}
+
+#[test]
+fn a_script_counts_what_it_decides_and_keeps_requests_and_responses_apart() {
+    let selector = Selector { psns: Some((Psn::new(0xff_ffff), 3)), round: Some(1), ..Selector::default() };
+    let mut script = Script::new([Rule { selector, count: Some(3), fate: Fate::LOST }]);
+    let lines =
+        ["ACK psn=0xffffff msn=1", "SEND_ONLY psn=0xffffff", "SEND_ONLY psn=2", "SEND_ONLY psn=1", "ACK psn=0 msn=1"];
+    let lost = lines.map(|line| script.fate(End::A, &packet(line)).lost);
+    assert_eq!(lost, [true, true, false, true, false]);
 }
 
 #[test]

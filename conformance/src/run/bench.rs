@@ -1,11 +1,17 @@
 //! The tester's bench: one case on one device, with what has arrived and what has been found so far.
 
+mod cut;
 mod expect;
+mod object;
 pub(super) mod observe;
 mod post;
 mod software;
+mod stream;
+mod traffic;
+mod universal;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::borrow::Cow;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::time::Duration;
 
 use rocespec_codec::notation::{self, Line};
@@ -16,14 +22,20 @@ use rocespec_control::Command;
 use rocespec_model::Time;
 use rocespec_reports::outcome::{Actor, Finding};
 
+use super::Planned;
 use super::connection::Connection;
 use super::execute::Executed;
 use super::judge::Ending;
+use super::observations::HandedOut;
 use super::record::Recorder;
+use crate::duration::text as duration;
 use crate::dut::{Dut, DutError};
 use crate::ledger::Ledger;
-use crate::oracle::{self, Breach, Ends};
-use crate::scenario::{Action, PacketText, Scenario, Step};
+use crate::link::End;
+use crate::oracle::{self, Oracle, Port};
+use crate::scenario::{Action, DEVICE, PEER, PacketText, Scenario, Step};
+
+pub(super) use traffic::Traffic;
 
 /// Room for the longest packet that a line can name.
 const LINE_BUFFER: usize = 128 * 1024;
@@ -73,10 +85,18 @@ pub(super) struct Bench<'d> {
     dut: &'d mut dyn Dut,
     scenario: &'d Scenario,
     connection: Connection,
+    /// The peer and the way to it, where the tester's end is one.
+    traffic: Option<Box<Traffic>>,
+    /// Whose software acts.
+    speaker: End,
     recorder: Recorder,
     pace: Pace,
     past: &'d BTreeSet<Qpn>,
     inbox: VecDeque<Arrival>,
+    /// CNPs that arrived and that no step has taken yet.
+    notices: VecDeque<Arrival>,
+    /// Rates that the script gave a name.
+    rates: BTreeMap<String, stream::Measured>,
     findings: Vec<Finding>,
     loose: Option<String>,
     /// The rule that the step at hand names.
@@ -93,8 +113,12 @@ pub(super) struct Bench<'d> {
     syndrome: Option<Syndrome>,
     /// A request that it put off, until a NAK for the gap behind it has come.
     put_off: Option<Psn>,
-    /// UDP source port of the device's first packet.
-    source_port: Option<u16>,
+    /// Judges every frame of the device.
+    oracle: Oracle,
+    /// Its port, where pauses are judged.
+    port: Option<Port>,
+    /// When the tester last sent a MAC control frame.
+    told_port: Time,
     /// When the last packet of the script left or came, or the software last posted a send request. `after` counts from here.
     last_step: Time,
     /// The script sends no request of the tester: the device asks, the tester answers.
@@ -106,28 +130,36 @@ pub(super) struct Bench<'d> {
 impl<'d> Bench<'d> {
     pub(super) fn new(
         dut: &'d mut dyn Dut,
-        scenario: &'d Scenario,
+        planned: &Planned<'d>,
         connection: Connection,
         recorder: Recorder,
         pace: Pace,
         past: &'d BTreeSet<Qpn>,
     ) -> Bench<'d> {
+        let scenario = planned.scenario;
+        let oracle = universal::oracle(dut, &planned.variant.setup, &connection);
         Bench {
             scenario,
             rule: None,
             requests: Vec::new(),
             acknowledged: connection.origin().minus(1),
             completed: connection.origin().minus(1),
-            source_port: None,
+            oracle,
+            port: universal::port(dut, &scenario.needs),
+            told_port: dut.now(),
             last_step: dut.now(),
             only_answers: scenario.steps.iter().all(|step| only_answers(&step.action)),
             requested: connection.origin(),
             dut,
             connection,
+            traffic: None,
+            speaker: DEVICE,
             recorder,
             pace,
             past,
             inbox: VecDeque::new(),
+            notices: VecDeque::new(),
+            rates: BTreeMap::new(),
             findings: Vec::new(),
             loose: None,
             msn: Msn::default(),
@@ -150,28 +182,59 @@ impl<'d> Bench<'d> {
     /// Ends the case.
     pub(super) fn finish(self, ending: Ending) -> (Connection, Executed) {
         let duration_ns = self.recorder.since_start(self.dut.now());
+        let handed_out = HandedOut {
+            qpn: Some(self.connection.device_qpn().get()),
+            rkeys: self.connection.rkeys.clone(),
+            source_port: self.oracle.source_port(),
+        };
+        let hole = self.recorder.hole();
         let (trace, pcapng) = self.recorder.finish();
+        let form = Some(self.connection.form(self.past));
+        let findings = super::judge::cause_first(self.findings, &self.scenario.rules);
+        let loose = self.loose;
         let executed =
-            Executed { ending, findings: self.findings, loose: self.loose, trace, pcapng, duration_ns, once: false };
+            Executed { ending, findings, loose, trace, pcapng, form, duration_ns, handed_out, hole, once: false };
         (self.connection, executed)
     }
 
     fn step(&mut self, step: &Step) -> Result<(), Stop> {
         match &step.action {
             Action::Send(packet) => self.send(packet, step.line),
+            Action::SendCut { packet, bytes } => self.send_cut(packet, *bytes, step.line),
             Action::Expect { any_of, when } => self.expect(any_of, *when, step.line),
             Action::Silence { length } => self.silence(*length, step.line),
             Action::Probe => self.probe(step.line),
             Action::Wait(length) => self.wait(*length),
+            Action::Stream(wanted) => self.stream(wanted, step.line),
             Action::Dut(verb) => self.software(verb, step),
+            Action::PeerModel => Ok(()),
+            Action::Peer(verb) => {
+                self.pump(self.dut.now())?;
+                self.speaker = PEER;
+                let done = self.software(verb, step);
+                self.speaker = DEVICE;
+                done
+            }
+            Action::Link(event) => self.link(event, step),
         }
     }
 
     fn send(&mut self, packet: &PacketText, line: u32) -> Result<(), Stop> {
+        // What the device has sent by now it has sent before.
+        self.pump(self.dut.now())?;
         self.send_text(&packet.text, line)
     }
 
+    /// The text of a packet with the number of the second queue pair where it is named.
+    fn named<'t>(&mut self, text: &'t str) -> Result<Cow<'t, str>, Stop> {
+        if !text.contains(PacketText::TO_OTHER) {
+            return Ok(Cow::Borrowed(text));
+        }
+        Ok(Cow::Owned(PacketText::with_other(text, self.connection.other_qpn(self.dut)?.get())))
+    }
+
     fn send_text(&mut self, text: &str, line: u32) -> Result<(), Stop> {
+        let text = &*self.named(text)?;
         let symbols = self.connection.symbols();
         let scope = self.connection.scope_to_device(&symbols);
         let mut buffer = vec![0; LINE_BUFFER];
@@ -182,7 +245,9 @@ impl<'d> Bench<'d> {
             Line::Roce(packet) => {
                 let mut bytes = vec![0; encoded_len(&packet)];
                 encode(&packet, &mut bytes).expect("the buffer has the packet's length");
-                self.requests.push(Request { psn: packet.bth.psn, bytes: bytes.clone(), line });
+                if packet.bth.opcode.transport() != Transport::Cnp {
+                    self.requests.push(Request { psn: packet.bth.psn, bytes: bytes.clone(), line });
+                }
                 (bytes, notation::print(&packet, &scope).elided().to_string())
             }
         };
@@ -190,14 +255,20 @@ impl<'d> Bench<'d> {
     }
 
     fn transmit(&mut self, bytes: &[u8], shown: String, line: u32) -> Result<(), Stop> {
-        self.recorder.frame(self.dut.now(), Actor::Tester, bytes, shown, Some(line));
-        self.dut.transmit(bytes)?;
+        self.deliver(bytes, shown, Some(line))?;
         self.last_step = self.dut.now();
         if self.pace == Pace::PacketByPacket {
             self.wait(AGONY)?;
             self.is_alive()?;
         }
         Ok(())
+    }
+
+    /// Gives a frame to the device.
+    fn deliver(&mut self, bytes: &[u8], shown: String, line: Option<u32>) -> Result<(), Stop> {
+        self.recorder.frame(self.dut.now(), Actor::Tester, bytes, shown, line);
+        self.tell_oracle(bytes);
+        Ok(self.dut.transmit(bytes)?)
     }
 
     /// Asks the device's software whether it is still there.
@@ -221,6 +292,9 @@ impl<'d> Bench<'d> {
 
     /// Lets time pass until something arrives, at most until `until`.
     fn pump(&mut self, until: Time) -> Result<(), Stop> {
+        if self.traffic.is_some() {
+            return self.exchange(until);
+        }
         let mut arrived = Vec::new();
         let result = self.dut.advance(until, &mut |stamped| arrived.push((stamped.time, stamped.frame.to_vec())));
         for (time, bytes) in arrived {
@@ -230,24 +304,21 @@ impl<'d> Bench<'d> {
         Ok(())
     }
 
-    /// Records a frame, looks at it by itself, and keeps it when it is for this connection.
+    /// Records a frame, has the oracle judge it, and keeps it when it is for this connection.
     fn take(&mut self, time: Time, bytes: Vec<u8>) {
-        let ends = Ends { tester_qpn: self.connection.tester_qpn, device_qpn: self.connection.device_qpn() };
+        let tester_qpn = self.connection.tester_qpn;
+        let mut is_cnp = false;
         let (text, breaches, ours) = match decode(&bytes) {
-            // Late words of a connection that is gone.
-            Ok(Frame::Roce(packet))
-                if self.past.contains(&packet.bth.dest_qp) && packet.bth.dest_qp != ends.tester_qpn =>
-            {
+            // Late words of a connection that is gone, and those of the second queue pair.
+            Ok(Frame::Roce(packet)) if self.past.contains(&packet.bth.dest_qp) && packet.bth.dest_qp != tester_qpn => {
                 (self.show(&packet), Vec::new(), false)
             }
             Ok(Frame::Roce(packet)) => {
-                let mut breaches = oracle::lint(&packet, &ends);
+                let mut breaches = self.oracle.sent(time, &packet);
+                breaches.extend(self.port.as_ref().and_then(|port| port.sent(time, &packet)));
                 // A congestion notification stands outside of the exchange.
-                let answer = packet.bth.opcode.transport() != Transport::Cnp;
-                let port = packet.udp.filter(|_| answer).map(|udp| udp.sport);
-                breaches.extend(oracle::source_port(self.source_port, port));
-                self.source_port = self.source_port.or(port);
-                (self.show(&packet), breaches, answer && packet.bth.dest_qp == ends.tester_qpn)
+                is_cnp = packet.bth.opcode.transport() == Transport::Cnp;
+                (self.show(&packet), breaches, !is_cnp && packet.bth.dest_qp == tester_qpn)
             }
             Ok(_) => (format!("not RoCE, {} bytes", bytes.len()), Vec::new(), false),
             Err(error) => {
@@ -256,33 +327,23 @@ impl<'d> Bench<'d> {
                 (format!("cannot be decoded: {error}"), breaches, false)
             }
         };
-        let number = self.recorder.frame(time, Actor::Device, &bytes, text, None);
+        let number = self.recorder.frame(time, Actor::Device, &bytes, text.clone(), None);
         for breach in breaches {
-            self.breach(breach, time, number);
+            self.breach(breach, time, number, &text);
         }
+        let arrival = Arrival { time, number, bytes };
         if ours {
-            self.inbox.push_back(Arrival { time, number, bytes });
+            self.inbox.push_back(arrival);
+        } else if is_cnp {
+            self.notices.push_back(arrival);
         }
     }
 
     /// A packet of the device in the notation.
     fn show(&self, packet: &Roce<'_>) -> String {
-        let symbols = self.connection.symbols();
+        let symbols = self.connection.symbols_of_device();
         let scope = self.connection.scope_of_device(&symbols, Some(packet));
         notation::print(packet, &scope).elided().to_string()
-    }
-
-    fn breach(&mut self, breach: Breach, time: Time, frame: u32) {
-        self.findings.push(Finding {
-            rule: breach.rule.to_owned(),
-            level: breach.level,
-            line: None,
-            frame: Some(frame),
-            time_ns: self.recorder.since_start(time),
-            expected: breach.expected,
-            seen: breach.seen,
-            why: breach.why.to_owned(),
-        });
     }
 
     /// A step was not met: the scenario's own rule is broken.
@@ -299,13 +360,17 @@ impl<'d> Bench<'d> {
         let first = self.scenario.rules.first().map(String::as_str);
         let rule = self.rule.or(first).unwrap_or_default().to_owned();
         let statement = Ledger::embedded().get(&rule).map_or("", |rule| &rule.statement);
-        let why = [how, statement].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(". ");
+        let mut why = [how, statement].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(". ");
+        if let Some(traffic) = &self.traffic {
+            why = format!("{why} {}", traffic.tell());
+        }
         let time = arrival.map_or_else(|| self.dut.now(), |arrival| arrival.time);
         self.findings.push(Finding {
             rule,
             level: self.scenario.level,
             line: line.into(),
             frame: arrival.map(|arrival| arrival.number),
+            packet: arrival.map(|arrival| self.text(arrival)),
             time_ns: self.recorder.since_start(time),
             expected,
             seen,
@@ -317,6 +382,9 @@ impl<'d> Bench<'d> {
     /// Remembers what the device has acknowledged, for the next probe.
     fn note(&mut self, packet: &Roce<'_>) {
         let Some(info) = packet.bth.opcode.info() else { return };
+        if packet.bth.opcode.transport() == Transport::Cnp {
+            return;
+        }
         if !info.is_response() {
             self.requested = later(self.requested, packet.bth.psn.next());
             return;
@@ -337,25 +405,13 @@ impl<'d> Bench<'d> {
 
 /// False for a step in which the tester sends a request, or bytes that may be one.
 fn only_answers(action: &Action) -> bool {
-    let Action::Send(packet) = action else { return true };
+    let (Action::Send(packet) | Action::SendCut { packet, .. }) = action else { return true };
     let word = packet.text.split_whitespace().next().unwrap_or_default();
-    matches!(word, "ACK" | "NAK" | "RNR_NAK" | "ACKNOWLEDGE" | "ATOMIC_ACKNOWLEDGE") || word.contains("READ_RESPONSE")
+    matches!(word, "CNP" | "PFC" | "PAUSE" | "ACK" | "NAK" | "RNR_NAK" | "ACKNOWLEDGE" | "ATOMIC_ACKNOWLEDGE")
+        || word.contains("READ_RESPONSE")
 }
 
 /// The one of two PSNs that lies further on.
 fn later(one: Psn, other: Psn) -> Psn {
     if other.since(one) > 0 { other } else { one }
-}
-
-/// A duration as a person writes it.
-fn duration(length: Duration) -> String {
-    let ns = length.as_nanos();
-    let (unit, digits) = match ns {
-        1_000_000.. => ("ms", 6),
-        1_000.. => ("us", 3),
-        _ => return format!("{ns}ns"),
-    };
-    let size = 10u128.pow(digits);
-    let decimals = format!("{}.{:0width$}", ns / size, ns % size, width = digits as usize);
-    format!("{}{unit}", decimals.trim_end_matches('0').trim_end_matches('.'))
 }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use super::Planned;
 use super::bench::observe::Guide;
 use super::bench::{Bench, Pace, Stop};
-use super::connection::Connection;
+use super::connection::{Connection, other_peer};
 use super::execute::{choose, lacking};
 use super::record::Recorder;
 use crate::dut::{Dut, DutError};
@@ -115,8 +115,8 @@ impl<'d> Player<'d> {
                 return played;
             }
         };
-        self.past.insert(tester.qpn);
-        let mut bench = Bench::new(self.dut, planned.scenario, connection, recorder, Pace::Script, &self.past);
+        self.past.extend([tester.qpn, other_peer(tester.qpn)]);
+        let mut bench = Bench::new(self.dut, planned, connection, recorder, Pace::Script, &self.past);
         if let Err(Stop::Device(error)) = bench.observe(guide, &mut played.trace) {
             played.ended = Err(error);
         }
@@ -146,6 +146,10 @@ fn case(
         repeat: format!("rocespec compare '{id}'{} --seed {}", options.repeat, options.seed),
         case: id,
     };
+    if planned.scenario.has_peer() {
+        compared.result = Outcome::Unsupported("the tester's end is the model itself, not a script".to_owned());
+        return compared;
+    }
     let lacks = |dut: &dyn Dut| lacking(dut, planned.scenario, &planned.variant.setup);
     if let Some(what) = lacks(reference.dut).or_else(|| lacks(under_test.dut)) {
         compared.result = Outcome::Unsupported(what);

@@ -1,7 +1,7 @@
 //! A live connection: the queue pair on the device, the tester's end of it, and the symbols that a script may use.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::Ipv6Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use rocespec_codec::field;
 use rocespec_codec::notation::{Region, Scope};
@@ -12,7 +12,10 @@ use rocespec_control::{
     Access, Command, Device, GidKind, MemoryRegion, Qp, QpAttributes, QpCapacity, QpKind, QpState, Reply,
 };
 
+use super::objects::Objects;
 use crate::dut::{Addresses, Dut, DutError};
+use crate::golden::Form;
+use crate::oracle::Station;
 use crate::scenario::{Network, Setup, TesterMemory};
 
 /// Everything that one case has set up.
@@ -26,20 +29,30 @@ pub(super) struct Connection {
     pub(super) tester: (Ipv6Addr, u32),
     /// The tester's queue pair number.
     pub(super) tester_qpn: Qpn,
+    /// Path MTU in bytes.
+    pub(super) mtu: usize,
     /// An ordinary packet from the tester to the device.
     to_device: Roce<'static>,
     /// An ordinary packet from the device to the tester.
     from_device: Roce<'static>,
     /// Memory that the script named.
     pub(super) regions: Vec<(String, MemoryRegion)>,
+    /// Memory of the other end that the script named.
+    pub(super) remote: Vec<(String, MemoryRegion)>,
     /// Memory behind posted requests.
     buffers: Vec<MemoryRegion>,
+    /// Keys of all regions, in the order in which they were handed out.
+    pub(super) rkeys: Vec<u32>,
     /// Names of regions that were taken back; they still stand for the old addresses and keys.
     pub(super) taken_back: BTreeSet<String>,
     /// Requests posted so far: the next work request id.
-    pub(super) posted: u64,
+    posted: u64,
     /// Where each posted receive puts its message, region and offset, by work request id.
     pub(super) receives: BTreeMap<u64, (u32, u64)>,
+    /// What there is beside the queue pair.
+    pub(super) objects: Objects,
+    /// The steps from RESET to the state in which a script finds it.
+    pub(super) ladder: Vec<QpAttributes>,
 }
 
 /// What the tester chooses for itself.
@@ -49,8 +62,13 @@ pub(super) struct TesterEnd {
     pub(super) sport: u16,
 }
 
+/// The number that the device's second queue pair has for its peer, where that of the first one is this.
+pub(super) fn other_peer(tester: Qpn) -> Qpn {
+    Qpn::new(tester.get() ^ 0x80_0000)
+}
+
 impl Connection {
-    /// Makes the queue pair and takes it to RTS.
+    /// Makes the queue pair and takes it to RTS, or as far as the set-up says.
     pub(super) fn open(dut: &mut dyn Dut, setup: &Setup, tester: TesterEnd) -> Result<Connection, DutError> {
         let device = dut.device().clone();
         let addresses = dut.tester().clone();
@@ -63,35 +81,52 @@ impl Connection {
             DutError::Unreachable(format!("the agent names a MAC address that is none: {:?}", device.mac))
         })?;
         let capacity = QpCapacity { max_send_wr: 128, max_recv_wr: 256 };
-        let (qp, qpn) = match dut.control(&Command::CreateQp { kind: setup.transport, capacity })? {
+        let mut objects = Objects::default();
+        let kind = setup.transport;
+        let (xrc_domain, srqn) = objects.open(dut, kind, setup.srq)?;
+        let srq = objects.srqs.last().copied().filter(|_| xrc_domain.is_none());
+        let (qp, qpn) = match dut.control(&Command::CreateQp { kind, capacity, pd: None, srq, xrc_domain })? {
             Reply::Qp { qp, qpn } => (qp, qpn),
             other => return Err(unexpected("create_qp", &other)),
         };
-        for attributes in ladder(setup, tester, gid.index, tester_gid) {
+        let steps = ladder(setup, tester, gid.index, tester_gid);
+        let last = steps.iter().position(|step| step.state == Some(setup.state)).unwrap_or(steps.len() - 1);
+        let ladder = steps[..=last].to_vec();
+        for attributes in ladder.clone() {
             dut.control(&Command::ModifyQp { qp, attributes })?;
         }
         let here = End { mac: addresses.mac, gid: tester_gid, qpn: tester.qpn };
         let there = End { mac: device_mac, gid: gid.gid, qpn: Qpn::new(qpn) };
+        let mut to_device = ordinary(setup, &here, &there, tester.sport);
+        to_device.ext.xrceth.srqn = srqn;
         Ok(Connection {
             qp,
             transport: setup.transport,
             tester: (tester_gid, setup.qkey),
             tester_qpn: tester.qpn,
-            to_device: ordinary(setup, &here, &there, tester.sport),
+            mtu: setup.mtu as usize,
+            to_device,
             from_device: ordinary(setup, &there, &here, tester.sport),
             regions: Vec::new(),
+            remote: Vec::new(),
             buffers: Vec::new(),
+            rkeys: Vec::new(),
             taken_back: BTreeSet::new(),
             posted: 0,
             receives: BTreeMap::new(),
+            objects,
+            ladder,
         })
     }
 
     /// Frees what was made. A device that refuses this is reported by the next case that it disturbs.
     pub(super) fn close(self, dut: &mut dyn Dut) -> Result<(), DutError> {
-        let mut commands = vec![Command::DestroyQp { qp: self.qp }];
+        let (before, behind) = self.objects.close();
+        let mut commands = before;
+        commands.push(Command::DestroyQp { qp: self.qp });
         let regions = self.regions.iter().map(|(_, region)| region).chain(&self.buffers);
         commands.extend(regions.map(|region| Command::DeregisterMemory { mr: region.mr }));
+        commands.extend(behind);
         for command in commands {
             match dut.control(&command) {
                 Ok(_) | Err(DutError::Refused(_)) => {}
@@ -101,18 +136,21 @@ impl Connection {
         Ok(())
     }
 
-    /// Registers memory; with a name it becomes a symbol of the script.
+    /// Registers memory; with a name it becomes a symbol of the script. `foreign`: in the other protection domain.
     pub(super) fn register(
         &mut self,
         dut: &mut dyn Dut,
         name: Option<&str>,
         length: u64,
         access: &[Access],
+        foreign: bool,
     ) -> Result<MemoryRegion, DutError> {
-        let region = match dut.control(&Command::RegisterMemory { length, access: access.to_vec() })? {
+        let pd = if foreign { Some(self.objects.other_pd(dut)?) } else { None };
+        let region = match dut.control(&Command::RegisterMemory { length, access: access.to_vec(), pd })? {
             Reply::Memory(region) => region,
             other => return Err(unexpected("register_memory", &other)),
         };
+        self.rkeys.push(region.rkey);
         match name {
             Some(name) => self.regions.push((name.to_owned(), region)),
             None => self.buffers.push(region),
@@ -130,18 +168,54 @@ impl Connection {
         self.to_device.bth.dest_qp
     }
 
+    /// The device's addresses, as the tester sees them.
+    pub(super) fn device(&self) -> Addresses {
+        let gid = self.to_device.net.dst_gid();
+        let v4 = gid.to_ipv4_mapped().unwrap_or(Ipv4Addr::UNSPECIFIED);
+        Addresses { mac: self.to_device.eth.dst, v4, v6: gid }
+    }
+
+    /// The id of one more work request.
+    pub(super) fn next_id(&mut self) -> u64 {
+        let id = self.posted;
+        self.posted += 1;
+        id
+    }
+
     /// First PSN of the connection.
     pub(super) fn origin(&self) -> Psn {
         self.to_device.bth.psn
     }
 
-    /// Symbols, for [`Scope::regions`].
+    /// What frames for the device have to say for its port to take them.
+    pub(super) fn station(&self) -> Station {
+        let eth = &self.to_device.eth;
+        Station { mac: eth.dst, vlan: eth.tags.first().map(|tag| tag.tci & 0xfff) }
+    }
+
+    /// Addresses of the device and of the tester.
+    pub(super) fn addresses(&self) -> (Ipv6Addr, Ipv6Addr) {
+        (self.from_device.net.src_gid(), self.from_device.net.dst_gid())
+    }
+
+    /// Symbols of packets to the device, for [`Scope::regions`].
     pub(super) fn symbols(&self) -> Vec<Region<'_>> {
-        self.regions
-            .iter()
-            .map(|(name, region)| Region { name, va: region.va, len: region.length, rkey: RKey::new(region.rkey) })
-            .chain([TesterMemory::region()])
-            .collect()
+        named(self.regions.iter().chain(&self.remote).chain(&self.objects.keys))
+    }
+
+    /// Symbols of packets from the device. Where both ends have a region at one address, the other end's is meant.
+    pub(super) fn symbols_of_device(&self) -> Vec<Region<'_>> {
+        named(self.remote.iter().chain(&self.regions).chain(&self.objects.keys))
+    }
+
+    /// Packets to the device name this shared receive queue (XRC) where they name no other.
+    pub(super) fn name_srq(&mut self, number: Qpn) {
+        self.to_device.ext.xrceth.srqn = number;
+    }
+
+    /// How frames are written in a golden trace. `past` are the queue pair numbers that the tester used before.
+    pub(super) fn form(&self, past: &BTreeSet<Qpn>) -> Form {
+        Form::new(self.to_device.clone(), self.from_device.clone(), &self.symbols(), past.clone())
     }
 
     /// How packets to the device are written.
@@ -149,28 +223,51 @@ impl Connection {
         Scope { base: self.to_device.clone(), regions: symbols }
     }
 
+    /// How a packet to the device is written whose sender chose for itself what it may choose.
+    pub(super) fn scope_to_device_of<'s>(&self, symbols: &'s [Region<'s>], packet: &Roce<'_>) -> Scope<'s> {
+        let mut base = self.to_device.clone();
+        take_free_fields(&mut base, packet);
+        Scope { base, regions: symbols }
+    }
+
     /// How packets from the device are written. What the device is free to choose (source port, IP identification,
     /// hop limit, flow label, MAC addresses behind a router) is taken from the packet at hand, so that it is not shown.
     pub(super) fn scope_of_device<'s>(&self, symbols: &'s [Region<'s>], packet: Option<&Roce<'_>>) -> Scope<'s> {
         let mut base = self.from_device.clone();
         if let Some(packet) = packet {
-            base.eth.src = packet.eth.src;
-            if let (Some(udp), Some(seen)) = (&mut base.udp, packet.udp) {
-                udp.sport = seen.sport;
-            }
-            match (&mut base.net, packet.net) {
-                (Net::V4(base), Net::V4(seen)) => {
-                    base.id = seen.id;
-                    base.ttl = seen.ttl;
-                }
-                (Net::V6(base), Net::V6(seen)) | (Net::Grh(base), Net::Grh(seen)) => {
-                    base.flow_label = seen.flow_label;
-                    base.hop_limit = seen.hop_limit;
-                }
-                _ => {}
-            }
+            take_free_fields(&mut base, packet);
         }
         Scope { base, regions: symbols }
+    }
+}
+
+/// Regions as symbols, and the tester's memory.
+fn named<'r>(regions: impl Iterator<Item = &'r (String, MemoryRegion)>) -> Vec<Region<'r>> {
+    let symbol = |(name, region): &'r (String, MemoryRegion)| Region {
+        name,
+        va: region.va,
+        len: region.length,
+        rkey: RKey::new(region.rkey),
+    };
+    regions.map(symbol).chain([TesterMemory::region()]).collect()
+}
+
+/// Takes from a packet what its sender is free to choose.
+fn take_free_fields(base: &mut Roce<'_>, packet: &Roce<'_>) {
+    base.eth.src = packet.eth.src;
+    if let (Some(udp), Some(seen)) = (&mut base.udp, packet.udp) {
+        udp.sport = seen.sport;
+    }
+    match (&mut base.net, packet.net) {
+        (Net::V4(base), Net::V4(seen)) => {
+            base.id = seen.id;
+            base.ttl = seen.ttl;
+        }
+        (Net::V6(base), Net::V6(seen)) | (Net::Grh(base), Net::Grh(seen)) => {
+            base.flow_label = seen.flow_label;
+            base.hop_limit = seen.hop_limit;
+        }
+        _ => {}
     }
 }
 
@@ -210,8 +307,10 @@ fn find_gid<'d>(
 
 /// The three steps from RESET to RTS. Datagrams have no peer, and only a reliable connection has timers and retries.
 fn ladder(setup: &Setup, tester: TesterEnd, gid_index: u8, tester_gid: Ipv6Addr) -> [QpAttributes; 3] {
-    let connected = setup.transport != QpKind::Ud;
-    let reliable = setup.transport == QpKind::Rc;
+    let kind = setup.transport;
+    let connected = kind != QpKind::Ud;
+    let answers = matches!(kind, QpKind::Rc | QpKind::XrcTarget);
+    let asks = matches!(kind, QpKind::Rc | QpKind::XrcInitiator);
     [
         QpAttributes {
             state: Some(QpState::Init),
@@ -225,23 +324,23 @@ fn ladder(setup: &Setup, tester: TesterEnd, gid_index: u8, tester_gid: Ipv6Addr)
             path_mtu: connected.then_some(setup.mtu),
             dest_qpn: connected.then_some(tester.qpn.get()),
             rq_psn: connected.then_some(setup.start_psn),
-            min_rnr_timer: reliable.then_some(setup.min_rnr_timer),
-            max_dest_rd_atomic: reliable.then_some(setup.max_dest_rd_atomic),
+            min_rnr_timer: answers.then_some(setup.min_rnr_timer),
+            max_dest_rd_atomic: answers.then_some(setup.max_dest_rd_atomic),
             gid_index: Some(gid_index),
             remote_gid: connected.then_some(tester_gid),
             hop_limit: Some(setup.hop_limit),
             traffic_class: Some(setup.traffic_class),
             flow_label: Some(0),
-            service_level: Some(0),
+            service_level: Some(setup.priority),
             ..QpAttributes::default()
         },
         QpAttributes {
             state: Some(QpState::Rts),
             sq_psn: Some(setup.start_psn),
-            timeout: reliable.then_some(setup.timeout),
-            retry_count: reliable.then_some(setup.retry_count),
-            rnr_retry: reliable.then_some(setup.rnr_retry),
-            max_rd_atomic: reliable.then_some(setup.max_rd_atomic),
+            timeout: (asks || answers).then_some(setup.timeout),
+            retry_count: asks.then_some(setup.retry_count),
+            rnr_retry: asks.then_some(setup.rnr_retry),
+            max_rd_atomic: asks.then_some(setup.max_rd_atomic),
             ..QpAttributes::default()
         },
     ]
@@ -260,12 +359,13 @@ fn ordinary(setup: &Setup, from: &End, to: &End, sport: u16) -> Roce<'static> {
         QpKind::Rc => Opcode::RC_SEND_ONLY,
         QpKind::Uc => Opcode::UC_SEND_ONLY,
         QpKind::Ud => Opcode::UD_SEND_ONLY,
+        QpKind::XrcInitiator | QpKind::XrcTarget => Opcode::XRC_SEND_ONLY,
     };
     let deth = Deth { qkey: QKey::new(setup.qkey), reserved: 0, src_qp: from.qpn };
     let net = setup.ip.ordinary(from.gid, to.gid);
     let udp = Udp { sport, dport: ROCE_V2_PORT, len: 0, checksum: 0 };
     let mut packet = Roce {
-        eth: Ethernet { dst: to.mac, src: from.mac, tags: Default::default(), ethertype: 0 },
+        eth: Ethernet { dst: to.mac, src: from.mac, tags: setup.tag().into_iter().collect(), ethertype: 0 },
         net,
         udp: (setup.ip != Network::V1).then_some(udp),
         bth: Bth { dest_qp: to.qpn, psn: Psn::new(setup.start_psn), ..Bth::new(opcode) },

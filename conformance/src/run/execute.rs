@@ -4,14 +4,16 @@ use std::collections::BTreeSet;
 
 use rocespec_codec::Qpn;
 use rocespec_control::QpKind;
-use rocespec_reports::outcome::{Finding, TraceLine};
+use rocespec_reports::outcome::{Finding, Level, TraceLine};
 
-use super::bench::{Bench, Pace, Stop};
-use super::connection::{Connection, TesterEnd};
+use super::bench::{Bench, Pace, Stop, Traffic};
+use super::connection::{Connection, TesterEnd, other_peer};
 use super::judge::Ending;
+use super::observations::HandedOut;
 use super::record::Recorder;
 use super::{Planned, ending};
 use crate::dut::{Dut, DutError};
+use crate::golden::Form;
 use crate::scenario::{Network, Scenario, Setup};
 
 /// What came of a case before it is judged.
@@ -22,7 +24,13 @@ pub(super) struct Executed {
     pub(super) loose: Option<String>,
     pub(super) trace: Vec<TraceLine>,
     pub(super) pcapng: Vec<u8>,
+    /// How its frames are written in a golden trace.
+    pub(super) form: Option<Form>,
     pub(super) duration_ns: u64,
+    /// Numbers that the device chose.
+    pub(super) handed_out: HandedOut,
+    /// What is missing from the recording, or in the wrong place there.
+    pub(super) hole: Option<String>,
     /// It killed the device the first time and not the second.
     pub(super) once: bool,
 }
@@ -36,13 +44,16 @@ impl Executed {
             loose: None,
             trace: Vec::new(),
             pcapng: Vec::new(),
+            form: None,
             duration_ns: 0,
+            handed_out: HandedOut::default(),
+            hole: None,
             once: false,
         }
     }
 }
 
-/// Plays the case. `past` holds the queue pair numbers that the tester used before; this one is added.
+/// Plays the case. `past` holds the queue pair numbers that the tester used before; those of this case are added.
 pub(super) fn execute(
     dut: &mut dyn Dut,
     planned: &Planned<'_>,
@@ -55,14 +66,19 @@ pub(super) fn execute(
         return Executed::nothing(Ending::Lacks(lacking));
     }
     let tester = choose(seed, &planned.id(), past);
+    dut.prepare(&planned.scenario.needs);
     let recorder = Recorder::new(dut.now());
     let connection = match Connection::open(dut, setup, tester) {
         Ok(connection) => connection,
         // A device that refuses the set-up has not been judged on the wire.
         Err(error) => return Executed::nothing(ending(error)),
     };
-    past.insert(tester.qpn);
-    let mut bench = Bench::new(dut, planned.scenario, connection, recorder, pace, past);
+    past.extend([tester.qpn, other_peer(tester.qpn)]);
+    let traffic = match planned.scenario.has_peer().then(|| Traffic::open(dut, setup, &connection)).transpose() {
+        Ok(traffic) => traffic,
+        Err(error) => return Executed::nothing(ending(error)),
+    };
+    let mut bench = Bench::new(dut, planned, connection, recorder, pace, past).with(traffic);
     let stop = bench.play();
     let (connection, mut executed) = bench.finish(match stop {
         Ok(()) | Err(Stop::Found) => Ending::Ran,
@@ -72,6 +88,13 @@ pub(super) fn execute(
         && let Err(error @ DutError::Crash(_)) = connection.close(dut)
     {
         executed.ending = ending(error);
+    }
+    // Before the device is blamed.
+    if executed.findings.iter().any(|finding| finding.level >= Level::Should)
+        && matches!(executed.ending, Ending::Ran)
+        && let Ok(count @ 1..) = dut.lost_frames()
+    {
+        executed.hole.get_or_insert_with(|| format!("{count} frames of the device did not reach it"));
     }
     executed
 }
@@ -87,8 +110,15 @@ pub(super) fn lacking(dut: &dyn Dut, scenario: &Scenario, setup: &Setup) -> Opti
         QpKind::Rc => "rc",
         QpKind::Uc => "uc",
         QpKind::Ud => "ud",
+        QpKind::XrcInitiator | QpKind::XrcTarget => "xrc",
     };
-    let needs = scenario.needs.iter().map(String::as_str).chain([network, transport]);
+    let needs = scenario
+        .needs
+        .iter()
+        .map(String::as_str)
+        .chain([network, transport])
+        .chain(setup.vlan.filter(|id| *id != 0).map(|_| "vlan"))
+        .chain(setup.srq.then_some("srq"));
     for need in needs {
         if !dut.profile().can(need) {
             return Some(format!("needs {need:?}, which the profile {} does not list", dut.profile().name));
@@ -111,7 +141,8 @@ pub(super) fn choose(seed: u64, id: &str, past: &BTreeSet<Qpn>) -> TesterEnd {
         random ^= random >> 31;
         // 0 and 1 are the management queue pairs, the last one is multicast.
         let qpn = Qpn::new((random as u32 & 0xff_ffff).clamp(0x100, 0xff_fffe));
-        if !past.contains(&qpn) {
+        let can_be = |qpn: Qpn| (0x100..=0xff_fffe).contains(&qpn.get()) && !past.contains(&qpn);
+        if can_be(qpn) && can_be(other_peer(qpn)) {
             return TesterEnd { qpn, sport: 0xc000 | (random >> 32) as u16 & 0x3fff };
         }
     }

@@ -3,6 +3,7 @@
 use rocespec_reports::outcome::{Finding, Level, Verdict};
 
 use super::Planned;
+use super::execute::Executed;
 use crate::profile::{Deviation, Profile};
 
 /// How a script ended.
@@ -19,18 +20,18 @@ pub(super) enum Ending {
 }
 
 /// The verdict on a case and its one-line reason.
-pub(super) fn judge(
-    planned: &Planned<'_>,
-    profile: &Profile,
-    ending: Ending,
-    findings: &[Finding],
-    loose: Option<&str>,
-) -> (Verdict, String) {
-    match ending {
-        Ending::Lacks(what) => return (Verdict::Unsupported, what),
-        Ending::Crashed(how) => return (Verdict::Crash, first_line(&how)),
-        Ending::Unknown(why) => return (Verdict::Inconclusive, first_line(&why)),
+pub(super) fn judge(planned: &Planned<'_>, profile: &Profile, executed: &Executed) -> (Verdict, String) {
+    let (findings, loose) = (&executed.findings, executed.loose.as_deref());
+    match &executed.ending {
+        Ending::Lacks(what) => return (Verdict::Unsupported, what.clone()),
+        Ending::Crashed(how) => return (Verdict::Crash, first_line(how)),
+        Ending::Unknown(why) => return (Verdict::Inconclusive, first_line(why)),
         Ending::Ran => {}
+    }
+    // Before the device is judged the recording is.
+    if let Some(hole) = &executed.hole {
+        let found = findings.first().map(|finding| format!("; otherwise: {}", reason(finding))).unwrap_or_default();
+        return (Verdict::Inconclusive, format!("the recording cannot be trusted: {hole}{found}"));
     }
     let broken = |level| findings.iter().find(|finding| finding.level == level);
     let known: Vec<&Deviation> = profile.deviations.iter().filter(|known| concerns(known, planned)).collect();
@@ -55,6 +56,23 @@ pub(super) fn judge(
     }
 }
 
+/// Of the findings at one frame the one that the scenario is about comes first: what else is wrong with the frame follows
+/// from it. A lesser level does not pass a higher one, for the verdict is that of the higher.
+pub(super) fn cause_first(mut findings: Vec<Finding>, rules: &[String]) -> Vec<Finding> {
+    let is_own = |finding: &Finding| finding.line.is_some() || rules.contains(&finding.rule);
+    for at in 0..findings.len() {
+        let (frame, level) = (findings[at].frame, findings[at].level);
+        let passed = |other: &Finding| other.frame == frame && !is_own(other) && other.level <= level;
+        if frame.is_some()
+            && is_own(&findings[at])
+            && let Some(first) = findings[..at].iter().position(passed)
+        {
+            findings[first..=at].rotate_right(1);
+        }
+    }
+    findings
+}
+
 fn concerns(deviation: &Deviation, planned: &Planned<'_>) -> bool {
     deviation.scenario == planned.scenario.id
         && deviation.variant.iter().all(|(axis, value)| planned.variant.values.get(axis) == Some(value))
@@ -66,4 +84,36 @@ fn reason(finding: &Finding) -> String {
 
 fn first_line(text: &str) -> String {
     text.lines().next().unwrap_or_default().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn finding(rule: &str, level: Level, line: Option<u32>, frame: Option<u32>) -> Finding {
+        let (expected, seen, why) = (String::new(), String::new(), String::new());
+        Finding { rule: rule.to_owned(), level, line, frame, packet: None, time_ns: 0, expected, seen, why }
+    }
+
+    fn order(findings: &[(&str, Level, Option<u32>, Option<u32>)]) -> Vec<String> {
+        let findings = findings.iter().map(|(rule, level, line, frame)| finding(rule, *level, *line, *frame));
+        cause_first(findings.collect(), &["own".to_owned()]).into_iter().map(|finding| finding.rule).collect()
+    }
+
+    #[test]
+    fn what_the_scenario_is_about_comes_first_of_its_frame() {
+        use Level::{Info, Must};
+        let lint = |frame| ("lint", Must, None, Some(frame));
+        assert_eq!(
+            order(&[lint(5), ("msn", Must, None, Some(5)), ("own", Must, Some(17), Some(5))]),
+            ["own", "lint", "msn"]
+        );
+        assert_eq!(order(&[lint(4), lint(5), ("step", Must, Some(17), Some(5))]), ["lint", "step", "lint"]);
+        assert_eq!(
+            order(&[lint(5), ("own", Must, None, Some(5)), ("step", Must, Some(1), Some(5))]),
+            ["own", "step", "lint"]
+        );
+        assert_eq!(order(&[lint(5), ("own", Info, Some(17), Some(5))]), ["lint", "own"]);
+        assert_eq!(order(&[("gap", Must, None, None), ("own", Must, Some(17), None)]), ["gap", "own"]);
+    }
 }

@@ -1,4 +1,4 @@
-//! The runner: takes planned cases to a device, one after the other, and judges what comes back.
+//! The runner: takes planned cases to a device and judges what comes back.
 
 mod bench;
 pub mod compare;
@@ -6,20 +6,27 @@ mod connection;
 mod execute;
 mod judge;
 pub mod mutation;
+mod objects;
+mod observations;
+mod on_twins;
+mod one_by_one;
 mod plan;
 mod record;
+mod results;
+mod side_by_side;
 
-use std::collections::BTreeSet;
-
-use rocespec_codec::Qpn;
-use rocespec_control::Command;
+use rocespec_control::ErrorCode;
 use rocespec_reports::outcome::{Actor, Case, Device, Finding, Level, Run, SCHEMA};
 
 use crate::dut::{Dut, DutError};
+use crate::golden::Form;
 use crate::ledger::Ledger;
-use bench::Pace;
+use crate::profile::Profile;
 use execute::Executed;
 use judge::{Ending, judge};
+use observations::HandedOut;
+use one_by_one::OneByOne;
+use results::Results;
 
 pub use plan::{NoMatch, Planned, plan};
 
@@ -32,6 +39,8 @@ pub struct Options {
     pub dut: String,
     /// Further words for the command that repeats a case: `--dut rxe:6.1`.
     pub repeat: String,
+    /// Cases at once, at least 1. They change how long a run takes and nothing else.
+    pub jobs: usize,
 }
 
 /// A finished case and its frames.
@@ -40,83 +49,62 @@ pub struct Done {
     pub case: Case,
     /// A pcapng file.
     pub pcapng: Vec<u8>,
+    /// How its frames are written in a golden trace; `None` for a case that was not begun.
+    pub form: Option<Form>,
+    handed_out: HandedOut,
 }
 
-/// Runs the cases. `done` sees each result as it comes and may still change it (to say where its frames were written).
-///
-/// A device that dies is restarted; when it does not come back, what is left is INCONCLUSIVE.
+/// Who follows a run.
+pub struct Watch<'w> {
+    /// Asked before each case; true leaves the rest.
+    pub stop: &'w (dyn Fn() -> bool + Sync),
+    /// Sees each result once it is known, in any order: for a progress bar.
+    pub finished: &'w mut dyn FnMut(&Case),
+    /// Sees each result in the order of the plan, and may still change it (to say where its frames were written).
+    pub done: &'w mut dyn FnMut(&mut Done),
+}
+
+/// Runs the cases to the end. `done` sees each result in the order of the plan and may still change it.
 pub fn run(dut: &mut dyn Dut, planned: &[Planned<'_>], options: &Options, done: &mut dyn FnMut(&mut Done)) -> Run {
-    run_until(dut, planned, options, &|| false, done)
+    run_watched(dut, planned, options, Watch { stop: &|| false, finished: &mut |_| (), done })
 }
 
-/// Runs the cases until `stop` says to stop, which is asked before each. Those that are left are INCONCLUSIVE, and `done`
-/// does not see them.
-pub fn run_until(
-    dut: &mut dyn Dut,
-    planned: &[Planned<'_>],
-    options: &Options,
-    stop: &dyn Fn() -> bool,
-    done: &mut dyn FnMut(&mut Done),
-) -> Run {
-    let mut cases = Vec::new();
-    let mut past = BTreeSet::new();
-    let mut lost: Option<String> = match dut.control(&Command::Reset {}) {
-        Ok(_) => None,
-        Err(error) => Some(error.to_string()),
-    };
-    for planned in planned {
-        if stop() {
-            let not_run = Executed::nothing(Ending::Unknown("not run: the run was stopped".to_owned()));
-            cases.push(conclude(dut, planned, options, not_run).case);
-            continue;
-        }
-        let mut executed = match &lost {
-            Some(why) => Executed::nothing(Ending::Unknown(format!("the device is lost: {why}"))),
-            None => execute::execute(dut, planned, options.seed, Pace::Script, &mut past),
-        };
-        if matches!(executed.ending, Ending::Crashed(_)) {
-            executed = find_killer(dut, planned, options.seed, &mut past, executed);
-        }
-        if matches!(executed.ending, Ending::Crashed(_))
-            && let Err(error) = dut.restart()
-        {
-            lost = Some(error.to_string());
-        }
-        let mut result = conclude(dut, planned, options, executed);
-        done(&mut result);
-        cases.push(result.case);
+/// Runs the cases until the watcher says to stop. Those that are left are INCONCLUSIVE, and `done` does not see them.
+///
+/// Where the device has twins, every case begins on a new one; else several cases share the device, where it lets itself
+/// be shared, see [`Dut::waker`]. A device that dies is restarted; when it does not come back, what is left is
+/// INCONCLUSIVE.
+pub fn run_watched(dut: &mut dyn Dut, planned: &[Planned<'_>], options: &Options, watch: Watch<'_>) -> Run {
+    let mut results = Results::new(planned.len(), watch);
+    let twins: Vec<_> = (0..options.jobs.clamp(1, planned.len().max(1))).map_while(|_| dut.twin()).collect();
+    if !twins.is_empty() {
+        on_twins::play(twins, planned, options, &mut results);
+    } else if options.jobs > 1
+        && let Some(waker) = dut.waker()
+    {
+        side_by_side::play(dut, waker, planned, options, &mut results);
+    } else {
+        OneByOne::new(dut).play(0..planned.len(), planned, options, &mut results);
     }
+    let (cases, observations) = results.finish(|index| {
+        let not_run = Executed::nothing(Ending::Unknown("not run: the run was stopped".to_owned()));
+        conclude(dut.profile(), &planned[index], options, not_run).case
+    });
     let device =
         Device { dut: options.dut.clone(), profile: dut.profile().name.clone(), system: dut.device().system.clone() };
     let tool = concat!("rocespec ", env!("CARGO_PKG_VERSION")).to_owned();
     let rules = Ledger::embedded().cited_by(&cases);
-    Run { schema: SCHEMA, tool, device, seed: options.seed, rules, cases }
+    // Who plans the run knows what it is a part of.
+    let (command, filter, complete) = (String::new(), Vec::new(), false);
+    Run { schema: SCHEMA, tool, device, seed: options.seed, command, filter, complete, rules, observations, cases }
 }
 
-/// Plays a case that killed the device once more on a new device, packet by packet, so that the last packet of the trace
-/// is the one that did it. Gives the first try where that does not work.
-fn find_killer(
-    dut: &mut dyn Dut,
-    planned: &Planned<'_>,
-    seed: u64,
-    past: &mut BTreeSet<Qpn>,
-    first: Executed,
-) -> Executed {
-    let sent = first.trace.iter().filter(|line| line.actor == Actor::Tester).count();
-    if sent < 2 || dut.restart().is_err() {
-        return first;
-    }
-    let again = execute::execute(dut, planned, seed, Pace::PacketByPacket, past);
-    if matches!(again.ending, Ending::Crashed(_)) { again } else { Executed { once: true, ..first } }
-}
-
-fn conclude(dut: &dyn Dut, planned: &Planned<'_>, options: &Options, mut executed: Executed) -> Done {
+fn conclude(profile: &Profile, planned: &Planned<'_>, options: &Options, mut executed: Executed) -> Done {
     let scenario = planned.scenario;
     if let Ending::Crashed(how) = &executed.ending {
         executed.findings.insert(0, crash_finding(scenario.rules.first(), how, &executed));
     }
-    let (verdict, reason) =
-        judge(planned, dut.profile(), executed.ending, &executed.findings, executed.loose.as_deref());
+    let (verdict, reason) = judge(planned, profile, &executed);
     let case = Case {
         scenario: scenario.id.clone(),
         variant: planned.variant.values.clone(),
@@ -136,7 +124,7 @@ fn conclude(dut: &dyn Dut, planned: &Planned<'_>, options: &Options, mut execute
         pcapng: None,
         repeat: format!("rocespec run '{}'{} --seed {}", planned.id(), options.repeat, options.seed),
     };
-    Done { case, pcapng: executed.pcapng }
+    Done { case, pcapng: executed.pcapng, form: executed.form, handed_out: executed.handed_out }
 }
 
 /// Names the packet after which the device died.
@@ -147,12 +135,13 @@ fn crash_finding(rule: Option<&String>, how: &str, executed: &Executed) -> Findi
         level: Level::Must,
         line: last.and_then(|line| line.line),
         frame: last.and_then(|line| line.frame),
+        packet: last.map(|line| line.text.clone()),
         time_ns: last.map_or(0, |line| line.time_ns),
         expected: "a device that lives".to_owned(),
         seen: how.to_owned(),
         why: match last {
             Some(line) if executed.once => format!(
-                "it died after: {}. Played again packet by packet it lived: perhaps something else killed it",
+                "it died after: {}. Played again on a new device it lived: perhaps something else killed it",
                 line.text
             ),
             Some(line) => format!("it died after: {}", line.text),
@@ -165,7 +154,8 @@ fn crash_finding(rule: Option<&String>, how: &str, executed: &Executed) -> Findi
 fn ending(error: DutError) -> Ending {
     match error {
         DutError::Crash(how) => Ending::Crashed(how),
-        DutError::Refused(failure) if failure.code == rocespec_control::ErrorCode::Unsupported => {
+        // An agent that is older than this tester has not heard of newer orders.
+        DutError::Refused(failure) if matches!(failure.code, ErrorCode::Unsupported | ErrorCode::UnknownCommand) => {
             Ending::Lacks(format!("the device says: {}", failure.message))
         }
         other => Ending::Unknown(other.to_string()),

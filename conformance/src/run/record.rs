@@ -11,13 +11,17 @@ pub(super) struct Recorder {
     trace: Vec<TraceLine>,
     pcapng: Writer<Vec<u8>>,
     frames: u32,
+    /// When the device's last frame came. The first one of a case may be a late word of the case before.
+    last: Option<Time>,
+    /// Frames of the device that were stamped before the one in front of them.
+    disorder: u32,
 }
 
 impl Recorder {
     /// Starts now.
     pub(super) fn new(start: Time) -> Recorder {
         let pcapng = Writer::new(Vec::new()).expect("memory takes every byte");
-        Recorder { start, trace: Vec::new(), pcapng, frames: 0 }
+        Recorder { start, trace: Vec::new(), pcapng, frames: 0, last: None, disorder: 0 }
     }
 
     /// Nanoseconds since the case began.
@@ -27,6 +31,10 @@ impl Recorder {
 
     /// Takes a frame; gives its number in the file.
     pub(super) fn frame(&mut self, time: Time, actor: Actor, frame: &[u8], text: String, line: Option<u32>) -> u32 {
+        if actor == Actor::Device {
+            self.disorder += u32::from(self.last.is_some_and(|last| time < last));
+            self.last = Some(time);
+        }
         let time_ns = self.since_start(time);
         let direction = if actor == Actor::Tester { Direction::Outbound } else { Direction::Inbound };
         let comment = match line {
@@ -46,8 +54,35 @@ impl Recorder {
         self.trace.push(TraceLine { time_ns, actor: Actor::Software, text, line, frame: None, bytes: None });
     }
 
+    /// What is wrong with the recording itself, if something is.
+    pub(super) fn hole(&self) -> Option<String> {
+        (self.disorder > 0)
+            .then(|| format!("{} frames have a time before that of the frame in front of them", self.disorder))
+    }
+
     /// The trace and the file.
     pub(super) fn finish(self) -> (Vec<TraceLine>, Vec<u8>) {
         (self.trace, self.pcapng.finish().expect("memory takes every byte"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn hole(times: &[u64]) -> bool {
+        let mut recorder = Recorder::new(Time::from_nanos(1000));
+        for time in times {
+            recorder.frame(Time::from_nanos(*time), Actor::Device, &[0; 60], String::new(), None);
+        }
+        recorder.hole().is_some()
+    }
+
+    #[test]
+    fn frames_that_change_places_are_a_hole_and_a_late_word_of_the_case_before_is_none() {
+        assert!(!hole(&[1001, 1002, 1002]));
+        assert!(!hole(&[999, 1002]));
+        assert!(hole(&[1003, 1002]));
+        assert!(hole(&[999, 998]));
     }
 }

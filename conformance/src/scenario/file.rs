@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use rocespec_control::QpKind;
+use rocespec_control::{QpKind, QpState};
 use rocespec_reports::outcome::Level;
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -26,6 +26,7 @@ pub const CAPABILITIES: &[&str] = &[
     "vlan",
     "rnr",
     "go-back-n",
+    "ack-timeout",
     "flush",
     "atomic_write",
     "pkey-table",
@@ -35,12 +36,27 @@ pub const CAPABILITIES: &[&str] = &[
     "pipeline",
     "post_flush",
     "post_atomic_write",
+    "cnp",
+    "dcqcn",
+    "pfc",
+    "pause",
+    "srq",
+    "window_type_1",
+    "window_type_2",
 ];
 
-const KEYS: &[&str] = &["title", "about", "rules", "level", "needs", "setup", "vary", "script"];
+const KEYS: &[&str] = &["title", "about", "rules", "level", "needs", "alone", "setup", "vary", "script"];
 const LEVELS: &[(&str, Level)] =
     &[("must", Level::Must), ("should", Level::Should), ("may", Level::May), ("info", Level::Info)];
-const TRANSPORTS: &[(&str, QpKind)] = &[("rc", QpKind::Rc), ("uc", QpKind::Uc), ("ud", QpKind::Ud)];
+const TRANSPORTS: &[(&str, QpKind)] = &[
+    ("rc", QpKind::Rc),
+    ("uc", QpKind::Uc),
+    ("ud", QpKind::Ud),
+    ("xrc_initiator", QpKind::XrcInitiator),
+    ("xrc_target", QpKind::XrcTarget),
+];
+/// How far a connection can have come when a script finds it.
+const STATES: &[(&str, QpState)] = &[("init", QpState::Init), ("rtr", QpState::Rtr), ("rts", QpState::Rts)];
 const NETWORKS: &[(&str, Network)] = &[("v4", Network::V4), ("v6", Network::V6), ("v1", Network::V1)];
 /// Most values of one axis.
 const MAX_VALUES: usize = 64;
@@ -91,6 +107,7 @@ impl<'t> Reader<'t> {
             level: Level::Must,
             needs: vec!["rc".to_owned()],
             setup: Setup::default(),
+            alone: false,
             vary: Vec::new(),
             steps: Vec::new(),
             script: String::new(),
@@ -104,6 +121,7 @@ impl<'t> Reader<'t> {
                 "level" => self.named(value, "level", LEVELS, |level| scenario.level = level),
                 "needs" => scenario.needs = self.needs(value),
                 "setup" => self.setup(value, &mut scenario.setup),
+                "alone" => scenario.alone = self.flag(value),
                 "vary" => scenario.vary = self.vary(value),
                 // Last: what its packets may say depends on the networks.
                 "script" => {}
@@ -135,6 +153,14 @@ impl<'t> Reader<'t> {
             self.wrong(value, "this must be a string");
         }
         string
+    }
+
+    fn flag(&mut self, value: &Spanned<DeValue<'_>>) -> bool {
+        let flag = value.get_ref().as_bool();
+        if flag.is_none() {
+            self.wrong(value, "this must be true or false");
+        }
+        flag.unwrap_or_default()
     }
 
     fn prose(&mut self, value: &Spanned<DeValue<'_>>) -> String {
@@ -242,6 +268,7 @@ impl<'t> Reader<'t> {
     fn setup(&mut self, value: &Spanned<DeValue<'_>>, setup: &mut Setup) {
         const KEYS: &[&str] = &[
             "transport",
+            "state",
             "qkey",
             "start_psn",
             "ip",
@@ -256,10 +283,14 @@ impl<'t> Reader<'t> {
             "retry_count",
             "rnr_retry",
             "max_rd_atomic",
+            "vlan",
+            "priority",
+            "srq",
         ];
         for (key, span, value) in self.table(value) {
             match key {
                 "transport" => self.named(value, "transport", TRANSPORTS, |kind| setup.transport = kind),
+                "state" => self.named(value, "state", STATES, |state| setup.state = state),
                 "qkey" => setup.qkey = self.number(value, "a Q_Key", 0..=0xffff_ffff).unwrap_or(0) as u32,
                 "start_psn" => setup.start_psn = self.start_psn(value).unwrap_or_default(),
                 "ip" => self.named(value, "network", NETWORKS, |network| setup.ip = network),
@@ -291,8 +322,14 @@ impl<'t> Reader<'t> {
                 "max_rd_atomic" => {
                     setup.max_rd_atomic = self.number(value, "this depth", 0..=255).unwrap_or_default() as u8;
                 }
+                "vlan" => setup.vlan = self.number(value, "a VLAN id", 0..=4094).map(|id| id as u16),
+                "priority" => setup.priority = self.number(value, "a priority", 0..=7).unwrap_or_default() as u8,
+                "srq" => setup.srq = self.flag(value),
                 unknown => self.unknown_key(unknown, span, KEYS),
             }
+        }
+        if setup.priority > 0 && setup.vlan.is_none() {
+            self.wrong(value, "`priority` is that of VLAN tags: name a `vlan`, too");
         }
     }
 

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use rocespec_control::{Access, QpKind};
+use rocespec_codec::Tag;
+use rocespec_control::{Access, QpKind, QpState};
 use rocespec_reports::outcome::Level;
 
 use super::network::Network;
-use super::script::Step;
+use super::script::{Action, Step};
 
 /// A scenario, ready to run.
 #[derive(Debug, Clone)]
@@ -27,6 +28,8 @@ pub struct Scenario {
     pub needs: Vec<String>,
     /// The connection before anything is varied.
     pub setup: Setup,
+    /// It says itself that no other case may run beside it, see [`Scenario::runs_alone`].
+    pub alone: bool,
     /// What is varied: axis to values, in the order written.
     pub vary: Vec<(Axis, Vec<String>)>,
     /// The script.
@@ -67,6 +70,8 @@ impl Axis {
 pub struct Setup {
     /// Transport service of both ends.
     pub transport: QpKind,
+    /// How far the device's queue pair has come: INIT, RTR or RTS.
+    pub state: QpState,
     /// Q_Key of the device's queue pair (UD).
     pub qkey: u32,
     /// First PSN in both directions, 24 bits.
@@ -95,12 +100,19 @@ pub struct Setup {
     pub rnr_retry: u8,
     /// READs and ATOMICs that the device may have outstanding.
     pub max_rd_atomic: u8,
+    /// VLAN id of the tester's packets, 0 to 4094; `None` = no tag.
+    pub vlan: Option<u16>,
+    /// VLAN priority of both ends, 0 to 7.
+    pub priority: u8,
+    /// The queue pair takes receives from a shared receive queue.
+    pub srq: bool,
 }
 
 impl Default for Setup {
     fn default() -> Self {
         Setup {
             transport: QpKind::Rc,
+            state: QpState::Rts,
             qkey: 0x1111_1111,
             start_psn: 0,
             ip: Network::V4,
@@ -116,7 +128,17 @@ impl Default for Setup {
             retry_count: 7,
             rnr_retry: 7,
             max_rd_atomic: 4,
+            vlan: None,
+            priority: 0,
+            srq: false,
         }
+    }
+}
+
+impl Setup {
+    /// The VLAN tag of packets, where they have one.
+    pub(crate) fn tag(&self) -> Option<Tag> {
+        self.vlan.map(|id| Tag { tpid: 0x8100, tci: u16::from(self.priority) << 13 | id })
     }
 }
 
@@ -130,6 +152,17 @@ pub struct Variant {
 }
 
 impl Scenario {
+    /// The tester's end is the reference model.
+    pub fn has_peer(&self) -> bool {
+        self.steps.first().is_some_and(|step| step.action == Action::PeerModel)
+    }
+
+    /// No other case may run beside it on the same device: it acts on the whole port, or its times are too exact for
+    /// company.
+    pub fn runs_alone(&self) -> bool {
+        self.alone || self.steps.iter().any(|step| step.action.concerns_all())
+    }
+
     /// The variants to run. With `all` every combination of the values; else as few as will do for every value of every
     /// axis to be taken once.
     pub fn variants(&self, all: bool) -> Vec<Variant> {
@@ -154,6 +187,12 @@ impl Scenario {
 }
 
 impl Variant {
+    /// Axes and values, as in the id of a case: `ip=v6,start_psn=0xfffffe`. Empty where nothing varies.
+    pub fn name(&self) -> String {
+        let values: Vec<String> = self.values.iter().map(|(axis, value)| format!("{axis}={value}")).collect();
+        values.join(",")
+    }
+
     fn set(&mut self, axis: Axis, value: &str) {
         // The values were made by the loader: they read back.
         match axis {

@@ -55,6 +55,18 @@ pub fn load_folder(folder: &Path) -> Result<Vec<Scenario>, Diagnostics> {
     all(files.into_iter().map(|(id, path)| load(&path, &id)))
 }
 
+/// Reads one scenario; its id is the name of the file.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub fn load_file(path: &Path) -> Result<Scenario, Diagnostics> {
+    let id = path.file_stem().unwrap_or_default().to_string_lossy();
+    match fault_of_id(&id) {
+        Some(fault) => Err(Diagnostics::whole(path, format!("{fault}; rename it"))),
+        None => load(path, &id),
+    }
+}
+
 /// The catalogue that is built into this program, sorted by id.
 ///
 /// # Errors

@@ -2,16 +2,22 @@
 
 use std::time::Duration;
 
+use super::budget::Budget;
 use super::diagnostics::{Problem, column};
+use super::link::{self, DEVICE, PEER};
 use super::network::Network;
 use super::packet::{Purpose, Regions, check};
 use super::script::{Action, Alternative, PacketText, Step, When};
+use super::stream::{self, Stream, stream};
 use super::verb::verb;
-use super::words::{Piece, duration, suggestion};
+use super::words::{Piece, duration, number, suggestion};
 use crate::ledger::Ledger;
 
 /// Words that begin a step.
-const STEPS: &[&str] = &[">", "<", "silence", "probe", "wait", "dut"];
+const STEPS: &[&str] = &[">", "<", "silence", "probe", "wait", "dut", "peer", "link", "take", "paused", "flows", "no"];
+
+/// Steps in which the tester's end is played by hand.
+const BY_HAND: &[&str] = &[">", "<", "silence", "probe", "take", "paused", "flows", "no"];
 
 /// What a script is read for.
 pub(super) struct Context<'a> {
@@ -25,7 +31,8 @@ pub(super) struct Context<'a> {
 pub(super) fn script(script: Piece<'_>, context: &Context<'_>, problems: &mut Vec<Problem>) -> Vec<Step> {
     let lines = Lines::new(context.file);
     let networks = context.networks;
-    let mut reader = Reader { steps: Vec::new(), regions: Regions::default(), networks, problems, lines };
+    let (regions, budget) = (Regions::new(), Budget::default());
+    let mut reader = Reader { steps: Vec::new(), regions, budget, rates: Vec::new(), networks, problems, lines };
     let mut at = 0;
     for line in script.text.split_inclusive('\n') {
         reader.line(script.part(at..at + line.len()));
@@ -37,6 +44,9 @@ pub(super) fn script(script: Piece<'_>, context: &Context<'_>, problems: &mut Ve
 struct Reader<'a, 'f> {
     steps: Vec<Read>,
     regions: Regions,
+    budget: Budget,
+    /// Rates that were measured so far.
+    rates: Vec<String>,
     networks: &'a [Network],
     problems: &'a mut Vec<Problem>,
     lines: Lines<'f>,
@@ -79,7 +89,7 @@ impl Reader<'_, '_> {
     fn line(&mut self, whole: Piece<'_>) {
         let content = whole.text.find('#').map_or(whole, |comment| whole.part(0..comment));
         let step = content.trim();
-        if step.text.is_empty() {
+        if step.text.is_empty() || self.budget.is_spent {
             return;
         }
         let indent = content.text.chars().take_while(|c| c.is_whitespace()).count();
@@ -106,7 +116,8 @@ impl Reader<'_, '_> {
             Ok(read) => read,
             Err(problem) => return self.problems.push(problem),
         };
-        match self.action(keyword, rest) {
+        let read = self.action(keyword, rest);
+        match read.and_then(|read| self.budget.take(&read.0, step).map(|()| read)) {
             Ok((action, no_probe, one_of)) => {
                 let open = one_of.then(|| (indent, step.span()));
                 let step = Step { line, text: step.text.to_owned(), action, rule };
@@ -134,24 +145,30 @@ impl Reader<'_, '_> {
     fn close(&mut self) {
         if let Some(Read { step: Step { action: Action::Expect { any_of, .. }, .. }, open, .. }) = self.steps.last_mut()
             && let Some((_, span)) = open.take()
-            && any_of.is_empty()
+            && let Some((message, label)) = wrong_choice(any_of)
             && !self.problems.iter().any(|problem| problem.span.as_ref().is_some_and(|at| at.start > span.end))
         {
-            let problem = Problem::at(span, "no alternative follows");
-            self.problems.push(problem.label("write each on a line of its own, deeper than this one"));
+            self.problems.push(Problem::at(span, message).label(label));
         }
     }
 
     /// The action of a step, whether it is a `silence` without a probe, and whether alternatives follow.
     fn action(&mut self, keyword: Piece<'_>, rest: Piece<'_>) -> Result<(Action, bool, bool), Problem> {
         let plain = |action| Ok((action, false, false));
+        if self.regions.has_peer && BY_HAND.contains(&keyword.text) {
+            let problem = keyword.wrong(format!("`{}` has no place beside `peer model`", keyword.text));
+            return Err(problem.label("the model sends and answers by itself; say `peer …`, `link …` or `dut …`"));
+        }
         match keyword.text {
             ">" => {
                 if rest.text.is_empty() {
                     return Err(keyword.wrong("which packet?"));
                 }
-                check(rest, Purpose::Send, self.networks, &self.regions)?;
-                plain(Action::Send(self.packet(rest)))
+                let (cut, packet) = cut(rest)?;
+                let purpose = cut.map_or(Purpose::Send, Purpose::Cut);
+                check(packet, purpose, self.networks, &self.regions)?;
+                let packet = self.packet(packet);
+                plain(cut.map_or(Action::Send(packet.clone()), |bytes| Action::SendCut { packet, bytes }))
             }
             "<" => {
                 let (rest, when) = when(rest)?;
@@ -176,6 +193,9 @@ impl Reader<'_, '_> {
                 if rest.text.is_empty() { keyword.part(3..3) } else { rest },
                 &mut self.regions,
             )?)),
+            "peer" => plain(self.peer(keyword, rest)?),
+            "link" => plain(self.link(keyword, rest)?),
+            step if stream::STEPS.contains(&step) => plain(Action::Stream(self.stream(keyword, rest)?)),
             unknown => {
                 let label = if unknown.starts_with(|c: char| c.is_ascii_uppercase()) {
                     "`>` before a packet sends it, `<` expects it".to_owned()
@@ -185,6 +205,45 @@ impl Reader<'_, '_> {
                 Err(keyword.wrong(format!("no step begins with `{unknown}`")).label(label))
             }
         }
+    }
+
+    /// `peer model`, and what the peer's software does.
+    fn peer(&mut self, keyword: Piece<'_>, rest: Piece<'_>) -> Result<Action, Problem> {
+        if rest.text == "model" {
+            if !self.steps.is_empty() {
+                return Err(keyword.wrong("`peer model` is the first step of a script"));
+            }
+            self.regions.has_peer = true;
+            return Ok(Action::PeerModel);
+        }
+        self.wants_peer(keyword)?;
+        self.regions.speaker = PEER;
+        let verb = verb(if rest.text.is_empty() { keyword.part(4..4) } else { rest }, &mut self.regions);
+        self.regions.speaker = DEVICE;
+        verb.map(Action::Peer)
+    }
+
+    fn link(&mut self, keyword: Piece<'_>, rest: Piece<'_>) -> Result<Action, Problem> {
+        self.wants_peer(keyword)?;
+        let links = self.steps.iter().filter(|read| matches!(read.step.action, Action::Link(_))).count();
+        if links == link::MAX_STEPS {
+            return Err(keyword.wrong("too many `link` steps").label(format!("at most {}", link::MAX_STEPS)));
+        }
+        link::link(keyword, rest).map(Action::Link)
+    }
+
+    fn wants_peer(&self, keyword: Piece<'_>) -> Result<(), Problem> {
+        if self.regions.has_peer {
+            return Ok(());
+        }
+        let problem = keyword.wrong(format!("`{}` needs a peer", keyword.text));
+        Err(problem.label("begin the script with `peer model`"))
+    }
+
+    fn stream(&mut self, keyword: Piece<'_>, rest: Piece<'_>) -> Result<Stream, Problem> {
+        let Some(packet) = stream::until(keyword, rest) else { return stream(keyword, rest, &mut self.rates) };
+        check(packet, Purpose::Expect, self.networks, &self.regions)?;
+        Ok(Stream::Until(self.packet(packet)))
     }
 
     fn alternative(&mut self, line: Piece<'_>, number: u32) -> Result<Alternative, Problem> {
@@ -230,12 +289,37 @@ impl Reader<'_, '_> {
     }
 }
 
+/// What is wrong with a choice as a whole, and what to do.
+fn wrong_choice(any_of: &[Alternative]) -> Option<(&'static str, &'static str)> {
+    let mut packets = any_of.iter().filter_map(|alternative| alternative.packet.as_ref()).map(PacketText::is_cnp);
+    let first = packets.next();
+    if any_of.is_empty() {
+        Some(("no alternative follows", "write each on a line of its own, deeper than this one"))
+    } else if packets.any(|is_cnp| Some(is_cnp) != first) {
+        Some(("a CNP is no alternative to other packets: it comes beside them", "give it a step of its own"))
+    } else {
+        None
+    }
+}
+
 fn can_fail(action: &Action) -> bool {
     match action {
-        Action::Expect { .. } | Action::Silence { .. } | Action::Probe => true,
-        Action::Dut(verb) => verb.asks(),
-        Action::Send(_) | Action::Wait(_) => false,
+        Action::Expect { .. } | Action::Silence { .. } | Action::Probe | Action::Stream(_) => true,
+        Action::Dut(verb) | Action::Peer(verb) => verb.asks(),
+        Action::Send(_) | Action::SendCut { .. } | Action::Wait(_) | Action::PeerModel | Action::Link(_) => false,
     }
+}
+
+/// Takes `cut BYTES` off the beginning of a packet to send.
+fn cut(line: Piece<'_>) -> Result<(Option<usize>, Piece<'_>), Problem> {
+    let (word, rest) = line.word();
+    if word.text != "cut" {
+        return Ok((None, line));
+    }
+    let (bytes, packet) = rest.word();
+    // The longest headers behind a UDP header.
+    let bytes = number(bytes, "the count of bytes to cut out", 1..=64)?;
+    Ok((Some(bytes as usize), packet))
 }
 
 /// Takes `after DURATION` and `within DURATION` off the end of an expectation.

@@ -4,7 +4,7 @@ use rocespec_control::{Opcode, SendFlag};
 
 use super::diagnostics::Problem;
 use super::packet::Regions;
-use super::script::{Local, Post, TesterMemory, Verb};
+use super::script::{Local, Post, Remote, TesterMemory, Verb};
 use super::verb::{MAX_REGION, MAX_REQUESTS, place};
 use super::words::{Piece, bytes, number, one_of, suggestion};
 
@@ -40,8 +40,8 @@ enum Data {
 fn form(verb: &str) -> Option<Form> {
     let form = |opcode, data, fields, needed, marks| Some(Form { opcode, data, fields, needed, marks });
     match verb {
-        "send" => form(Opcode::Send, Data::Out, &["imm", "inv", "qkey"], &[], &[]),
-        "rdma_write" => form(Opcode::RdmaWrite, Data::Out, &["va", "rkey", "imm"], &[], &[]),
+        "send" => form(Opcode::Send, Data::Out, &["imm", "inv", "qkey", "srqn"], &[], &[]),
+        "rdma_write" => form(Opcode::RdmaWrite, Data::Out, &["va", "rkey", "imm", "srqn"], &[], &[]),
         "rdma_read" => form(Opcode::RdmaRead, Data::In, &["va", "rkey"], &[], &[]),
         "comp_swap" => {
             form(Opcode::CompareSwap, Data::Word, &["va", "rkey", "compare", "swap"], &["compare", "swap"], &[])
@@ -75,12 +75,13 @@ pub(super) fn post(name: Piece<'_>, rest: Piece<'_>, regions: &mut Regions) -> R
         opcode: form.opcode,
         local: local(form.data, at, data, regions)?,
         flags: vec![SendFlag::Signaled],
-        remote_va: TesterMemory::VA,
-        rkey: TesterMemory::RKEY,
+        remote_va: Remote::Number(TesterMemory::VA),
+        rkey: Remote::Number(u64::from(TesterMemory::RKEY)),
         immediate: 0,
         compare_add: 0,
         swap: 0,
         qkey: None,
+        srqn: 0,
     };
     if form.opcode == Opcode::AtomicWrite && post.local.length() != 8 {
         return Err(at.wrong("an ATOMIC WRITE takes 8 bytes"));
@@ -93,12 +94,17 @@ pub(super) fn post(name: Piece<'_>, rest: Piece<'_>, regions: &mut Regions) -> R
         }
         written.push(key);
         match word.split_at_char('=') {
-            Some((key, value)) if form.fields.contains(&key.text) => field(&mut post, key, value)?,
+            Some((key, value)) if form.fields.contains(&key.text) => field(&mut post, key, value, regions)?,
             _ => mark(&mut post, *word, &form)?,
         }
     }
-    if let Some(missing) = form.needed.iter().find(|needed| !written.contains(needed)) {
+    let names_memory = form.fields.contains(&"va") && regions.has_peer;
+    let needed = form.needed.iter().chain(names_memory.then_some(&"va"));
+    if let Some(missing) = needed.into_iter().find(|needed| !written.contains(needed)) {
         return Err(name.wrong(format!("`{missing}=…` is missing")));
+    }
+    if let (Remote::Region { name, .. }, false) = (&post.remote_va, written.contains(&"rkey")) {
+        post.rkey = Remote::Region { name: name.clone(), offset: 0 };
     }
     Ok(Verb::Post(post))
 }
@@ -141,10 +147,10 @@ fn local(kind: Data, at: Piece<'_>, words: &[Piece<'_>], regions: &Regions) -> R
     }
 }
 
-fn field(post: &mut Post, key: Piece<'_>, value: Piece<'_>) -> Result<(), Problem> {
+fn field(post: &mut Post, key: Piece<'_>, value: Piece<'_>, regions: &Regions) -> Result<(), Problem> {
     match key.text {
-        "va" => post.remote_va = symbol(value, TesterMemory::VA, u64::MAX, TesterMemory::LENGTH - 1, "the address")?,
-        "rkey" => post.rkey = key_of(value)? as u32,
+        "va" => post.remote_va = symbol(value, &ADDRESS, regions)?,
+        "rkey" => post.rkey = symbol(value, &KEY, regions)?,
         "imm" => {
             post.immediate = number(value, "the immediate data", 0..=MAX_WORD)? as u32;
             post.opcode = match post.opcode {
@@ -154,33 +160,56 @@ fn field(post: &mut Post, key: Piece<'_>, value: Piece<'_>) -> Result<(), Proble
             };
         }
         "inv" => {
-            post.immediate = key_of(value)? as u32;
+            let Remote::Number(invalidated) = symbol(value, &KEY, regions)? else {
+                return Err(value.wrong("the key of a region beside `peer model` cannot be named here"));
+            };
+            post.immediate = invalidated as u32;
             if post.opcode != Opcode::Send {
                 return Err(key.wrong("a message has immediate data or a key to invalidate, not both"));
             }
             post.opcode = Opcode::SendWithInvalidate;
         }
         "qkey" => post.qkey = Some(number(value, "the Q_Key", 0..=MAX_WORD)? as u32),
+        "srqn" => post.srqn = number(value, "the number of the shared receive queue", 0..=0xff_ffff)? as u32,
         "swap" => post.swap = number(value, "the value", 0..=u64::MAX)?,
         _ => post.compare_add = number(value, "the value", 0..=u64::MAX)?,
     }
     Ok(())
 }
 
-fn key_of(value: Piece<'_>) -> Result<u64, Problem> {
-    symbol(value, u64::from(TesterMemory::RKEY), MAX_WORD, 0xffff, "the key")
+/// What a symbol may stand for.
+struct Symbol {
+    what: &'static str,
+    /// Largest number.
+    most: u64,
+    /// What `tester` stands for.
+    tester: u64,
+    /// Largest offset behind a name.
+    farthest: u64,
 }
 
-/// A number up to `most`, or `tester` with an offset up to `farthest`.
-fn symbol(value: Piece<'_>, tester: u64, most: u64, farthest: u64, what: &str) -> Result<u64, Problem> {
-    match value.split_at_char('+') {
-        Some((name, offset)) if name.text == TesterMemory::NAME => {
-            Ok(tester + number(offset, "the offset", 0..=farthest)?)
-        }
-        None if value.text == TesterMemory::NAME => Ok(tester),
-        _ if value.text.starts_with(|first: char| first.is_ascii_digit()) => number(value, what, 0..=most),
-        _ => Err(value.wrong(format!("`{}` is not known here", value.text)).label("a number, or the memory `tester`")),
+const ADDRESS: Symbol =
+    Symbol { what: "the address", most: u64::MAX, tester: TesterMemory::VA, farthest: TesterMemory::LENGTH - 1 };
+const KEY: Symbol = Symbol { what: "the key", most: MAX_WORD, tester: TesterMemory::RKEY as u64, farthest: 0xffff };
+
+/// A number, `tester` or, beside a peer, a region of the other end; a name with an offset or without.
+fn symbol(value: Piece<'_>, of: &Symbol, regions: &Regions) -> Result<Remote, Problem> {
+    if value.text.starts_with(|first: char| first.is_ascii_digit()) {
+        return number(value, of.what, 0..=of.most).map(Remote::Number);
     }
+    let (name, offset) = match value.split_at_char('+') {
+        Some((name, offset)) => (name, number(offset, "the offset", 0..=of.farthest)?),
+        None => (value, 0),
+    };
+    if regions.has_peer && regions.remote_length(name.text).is_some() {
+        return Ok(Remote::Region { name: name.text.to_owned(), offset });
+    }
+    let label = match regions.has_peer {
+        false if name.text == TesterMemory::NAME => return Ok(Remote::Number(of.tester + offset)),
+        false => "a number, or the memory `tester`",
+        true => "a number, or a region that the other end has registered before",
+    };
+    Err(value.wrong(format!("`{}` is not known here", value.text)).label(label))
 }
 
 fn mark(post: &mut Post, word: Piece<'_>, form: &Form) -> Result<(), Problem> {

@@ -8,6 +8,10 @@ use rocespec_codec::RKey;
 use rocespec_codec::notation::Region;
 use rocespec_control::{Access, Opcode, QpState, SendFlag};
 
+use super::object::ObjectVerb;
+use super::stream::Stream;
+use crate::link::{End, Rate, Rule};
+
 /// One step of a script.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Step {
@@ -26,6 +30,14 @@ pub struct Step {
 pub enum Action {
     /// `> PACKET`: the tester sends.
     Send(PacketText),
+    /// `> cut BYTES PACKET`: the tester sends what is left of a packet without the bytes in front of its ICRC; lengths and
+    /// ICRC are those of the rest.
+    SendCut {
+        /// The packet.
+        packet: PacketText,
+        /// Bytes that are cut out.
+        bytes: usize,
+    },
     /// `< PACKET` and `< one of`: the device must send one of these next.
     Expect {
         /// In the order written; at least one.
@@ -43,8 +55,61 @@ pub enum Action {
     Probe,
     /// `wait`: time passes; what the device sends meanwhile waits for the next step.
     Wait(Duration),
+    /// `take`, `paused`, `flows` and `no CNP`: what is asked of a stream of packets.
+    Stream(Stream),
     /// `dut …`: the device's own software does something.
     Dut(Verb),
+    /// `peer model`: the reference model stands at the tester's end; the first step of a script that has it.
+    PeerModel,
+    /// `peer …`: the peer's software does something.
+    Peer(Verb),
+    /// `link …`: what happens to packets on their way, from now on.
+    Link(LinkStep),
+}
+
+/// What happens between the device and the peer. The device stands at the end [`DEVICE`](super::DEVICE) of the link.
+#[derive(Debug, Clone, PartialEq)]
+pub enum LinkStep {
+    /// Faults of chosen packets. PSNs count from the start PSN.
+    Chosen(Rule),
+    /// Faults at random, from the seed of the run.
+    Random {
+        /// What happens.
+        fault: RandomFault,
+        /// To what this end sends; `None` = both.
+        from: Option<End>,
+        /// How often.
+        rate: Rate,
+        /// Behind how many packets at most a reordered one arrives.
+        depth: u32,
+    },
+}
+
+/// A kind of fault that happens at random.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RandomFault {
+    /// A packet is lost.
+    Loss,
+    /// A packet arrives twice.
+    Duplication,
+    /// A packet arrives behind some that were sent after it.
+    Reordering,
+    /// One bit of a packet is turned over.
+    Corruption,
+}
+
+impl Action {
+    /// More than one queue pair notices it: it stops the port, measures how fast it sends, or joins a group that others may
+    /// join as well.
+    pub(super) fn concerns_all(&self) -> bool {
+        match self {
+            Action::Send(packet) => packet.text.starts_with("PFC") || packet.text.starts_with("PAUSE"),
+            Action::Stream(wanted) => !matches!(wanted, Stream::NoCnp(_)),
+            Action::Dut(Verb::Other(verb)) => matches!(**verb, Verb::Attach(_)),
+            Action::Dut(verb) => matches!(verb, Verb::Attach(_)),
+            _ => false,
+        }
+    }
 }
 
 /// When an expected packet may come.
@@ -64,6 +129,22 @@ pub struct PacketText {
     pub text: String,
     /// Column of its first character in the scenario file, 1 = first.
     pub column: u32,
+}
+
+impl PacketText {
+    /// True for a congestion notification, which stands outside of the exchange.
+    pub(crate) fn is_cnp(&self) -> bool {
+        matches!(self.text.split_whitespace().next(), Some("CNP" | "CNP_NATIVE"))
+    }
+
+    /// `qp=other`: the device's second queue pair.
+    pub(crate) const TO_OTHER: &str = "qp=other";
+
+    /// The text of a packet with this number of the second queue pair, at most six digits in hex, in place of its name.
+    pub(crate) fn with_other(text: &str, number: u32) -> String {
+        // As long as the name is, so that nothing behind it moves.
+        text.replace(PacketText::TO_OTHER, &format!("qp=0x{number:03x}"))
+    }
 }
 
 /// One of several right answers.
@@ -95,6 +176,8 @@ pub enum Verb {
         length: u64,
         /// Rights.
         access: Vec<Access>,
+        /// `pd=other`: in another protection domain than the queue pair.
+        foreign: bool,
     },
     /// `dut deregister NAME`: takes memory back; its name still stands for its old address and key.
     DeregisterMemory(String),
@@ -114,13 +197,20 @@ pub enum Verb {
     CheckEvent(String),
     /// `dut send …`, `dut rdma_read …` and their like: posts send requests.
     Post(Post),
+    /// `dut srq …`, `dut window …` and what else is about objects beside the queue pair.
+    Object(ObjectVerb),
+    /// `dut other …`: the same with the device's second queue pair.
+    Other(Box<Verb>),
 }
 
 impl Verb {
     /// It asks what the software sees, and does nothing.
     pub(crate) fn asks(&self) -> bool {
         use Verb::{CheckCompletions, CheckEvent, CheckMemory, CheckState};
-        matches!(self, CheckMemory(_) | CheckCompletions(_) | CheckState(_) | CheckEvent(_))
+        match self {
+            Verb::Other(verb) => verb.asks(),
+            _ => matches!(self, CheckMemory(_) | CheckCompletions(_) | CheckState(_) | CheckEvent(_)),
+        }
     }
 }
 
@@ -136,9 +226,9 @@ pub struct Post {
     /// Flags.
     pub flags: Vec<SendFlag>,
     /// The peer's address, where the request names one.
-    pub remote_va: u64,
+    pub remote_va: Remote,
     /// The peer's key, where the request names one.
-    pub rkey: u32,
+    pub rkey: Remote,
     /// Immediate data, the key to invalidate, or the placement of a FLUSH.
     pub immediate: u32,
     /// Value to compare with, or to add; 1 for a FLUSH of the whole region.
@@ -147,6 +237,22 @@ pub struct Post {
     pub swap: u64,
     /// Q_Key of a datagram; `None` = that of the connection.
     pub qkey: Option<u32>,
+    /// Number of the peer's shared receive queue (XRC).
+    pub srqn: u32,
+}
+
+/// An address or a key of the other end's memory.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Remote {
+    /// As it is.
+    Number(u64),
+    /// That of a region that the other end has registered.
+    Region {
+        /// Its name.
+        name: String,
+        /// What is added.
+        offset: u64,
+    },
 }
 
 /// The device's own end of a send request.

@@ -5,7 +5,8 @@ use std::net::{Ipv4Addr, Ipv6Addr};
 use rocespec_control::{Access, QpState};
 
 use super::diagnostics::Problem;
-use super::packet::Regions;
+use super::object;
+use super::packet::{Named, Regions};
 use super::post;
 use super::script::{CompletionPattern, Local, MemoryBytes, TesterMemory, Verb};
 use super::words::{Piece, bytes, number, one_of};
@@ -18,6 +19,7 @@ pub(super) const RIGHTS: &[(&str, Access)] = &[
     ("remote_atomic", Access::RemoteAtomic),
     ("flush_global", Access::FlushGlobal),
     ("flush_persistent", Access::FlushPersistent),
+    ("mw_bind", Access::MwBind),
 ];
 
 const STATES: &[(&str, QpState)] = &[
@@ -60,12 +62,23 @@ const KINDS: &[&str] = &[
     "fetch_add",
     "atomic_write",
     "flush",
+    "bind_mw",
+    "local_inv",
     "recv",
     "recv_rdma_with_imm",
 ];
 
-/// Events of a queue pair by the verbs' names.
-const EVENTS: &[&str] = &["qp_fatal", "qp_req_err", "qp_access_err", "comm_est", "sq_drained", "qp_last_wqe_reached"];
+/// Events by the verbs' names, and the notification of a completion.
+const EVENTS: &[&str] = &[
+    "qp_fatal",
+    "qp_req_err",
+    "qp_access_err",
+    "comm_est",
+    "sq_drained",
+    "qp_last_wqe_reached",
+    "srq_limit_reached",
+    "completion",
+];
 
 /// Most work requests that one step posts.
 pub(super) const MAX_REQUESTS: u64 = 64;
@@ -80,13 +93,7 @@ pub(super) fn verb(line: Piece<'_>, regions: &mut Regions) -> Result<Verb, Probl
     let readers: &[(&str, Reader)] = &[
         ("recv", receive),
         ("mr", register),
-        ("deregister", |name, rest, regions| {
-            let [region] = exactly(name, rest, "`dut deregister NAME`")?;
-            match place(region, 0, regions)? {
-                (name, 0) => Ok(Verb::DeregisterMemory(name)),
-                _ => Err(region.wrong("a region is taken back as a whole")),
-            }
-        }),
+        ("deregister", object::deregister),
         ("write", |name, rest, regions| memory(name, rest, regions).map(Verb::WriteMemory)),
         ("memory", |name, rest, regions| memory(name, rest, regions).map(Verb::CheckMemory)),
         ("completions", |name, rest, _| completions(name, rest).map(Verb::CheckCompletions)),
@@ -114,6 +121,12 @@ pub(super) fn verb(line: Piece<'_>, regions: &mut Regions) -> Result<Verb, Probl
         ("fetch_add", post::post),
         ("atomic_write", post::post),
         ("flush", post::post),
+        ("srq", object::srq),
+        ("window", object::window),
+        ("bind", object::bind),
+        ("invalidate", object::invalidate),
+        ("arm", object::arm),
+        ("other", object::other),
     ];
     if name.text.is_empty() {
         return Err(line
@@ -124,7 +137,11 @@ pub(super) fn verb(line: Piece<'_>, regions: &mut Regions) -> Result<Verb, Probl
 }
 
 /// Exactly so many words.
-fn exactly<'a, const N: usize>(verb: Piece<'_>, rest: Piece<'a>, form: &str) -> Result<[Piece<'a>; N], Problem> {
+pub(super) fn exactly<'a, const N: usize>(
+    verb: Piece<'_>,
+    rest: Piece<'a>,
+    form: &str,
+) -> Result<[Piece<'a>; N], Problem> {
     let words = rest.words();
     let at = if rest.text.is_empty() { verb.span() } else { rest.span() };
     words.try_into().map_err(|_| Problem::at(at, format!("the form of this step is {form}")))
@@ -166,34 +183,38 @@ fn register(name: Piece<'_>, rest: Piece<'_>, regions: &mut Regions) -> Result<V
     let words = rest.words();
     let [region, size, rights @ ..] = &words[..] else {
         let at = if rest.text.is_empty() { name.span() } else { rest.span() };
-        return Err(Problem::at(at, "the form of this step is `dut mr NAME BYTES RIGHT…`"));
+        return Err(Problem::at(at, "the form of this step is `dut mr NAME BYTES RIGHT… [pd=other]`"));
     };
+    new_name(*region, regions)?;
+    let length = number(*size, "the size of a region", 1..=MAX_REGION)?;
+    let (foreign, rights) = match rights {
+        [rights @ .., last] if last.text == "pd=other" => (true, rights),
+        rights => (false, rights),
+    };
+    let access = object::rights_of(name, rights)?;
+    regions.add(region.text, Named::Memory, length);
+    Ok(Verb::RegisterMemory { name: region.text.to_owned(), length, access, foreign })
+}
+
+/// Checks the name of a new region, window or binding.
+pub(super) fn new_name(name: Piece<'_>, regions: &Regions) -> Result<(), Problem> {
     let good_name = |text: &str| {
         text.len() <= 32
             && text.starts_with(|c: char| c.is_ascii_lowercase())
             && text.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
     };
-    if !good_name(region.text) {
-        return Err(region
-            .wrong(format!("`{}` cannot be the name of a region", region.text))
+    if !good_name(name.text) {
+        return Err(name
+            .wrong(format!("`{}` cannot be the name of a region", name.text))
             .label("a lower-case letter, then lower-case letters, digits and _"));
     }
-    if region.text == TesterMemory::NAME {
-        return Err(region.wrong("`tester` is the memory of the tester"));
+    if name.text == TesterMemory::NAME {
+        return Err(name.wrong("`tester` is the memory of the tester"));
     }
-    if regions.length(region.text).is_some() {
-        return Err(region.wrong(format!("`{}` is registered already", region.text)));
+    if regions.is_taken(name.text) {
+        return Err(name.wrong(format!("`{}` is registered already", name.text)));
     }
-    let length = number(*size, "the size of a region", 1..=MAX_REGION)?;
-    let access = match rights {
-        [] => {
-            return Err(name.wrong("which rights does a peer have?").label("name them after the size, or say `none`"));
-        }
-        [none] if none.text == "none" => Vec::new(),
-        rights => rights.iter().map(|word| one_of(*word, "right", RIGHTS)).collect::<Result<Vec<_>, _>>()?,
-    };
-    regions.add(region.text, length);
-    Ok(Verb::RegisterMemory { name: region.text.to_owned(), length, access })
+    Ok(())
 }
 
 fn memory(name: Piece<'_>, rest: Piece<'_>, regions: &Regions) -> Result<MemoryBytes, Problem> {

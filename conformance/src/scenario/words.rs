@@ -120,7 +120,8 @@ pub(super) fn duration(word: Piece<'_>) -> Result<Duration, Problem> {
 /// Most bytes that a step writes or compares.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Bytes in the notation of payloads: `64B` counts from 00, `64B=aa` repeats, `data=…` is hex.
+/// Bytes in the notation of payloads: `64B` counts from 00, `64B=aa` repeats, `data=…` is hex; and `64B=random`, bytes without
+/// a pattern, always the same ones: `random7` is another sequence of them.
 pub(super) fn bytes(word: Piece<'_>) -> Result<Vec<u8>, Problem> {
     if let Some(digits) = word.text.strip_prefix("data=") {
         return hex(digits).ok_or_else(|| word.wrong("these are not bytes in hex").label("two hex digits for a byte"));
@@ -134,12 +135,22 @@ pub(super) fn bytes(word: Piece<'_>) -> Result<Vec<u8>, Problem> {
     }
     match fill.strip_prefix('=') {
         None if fill.is_empty() => Ok((0..size).map(|at| at as u8).collect()),
+        Some(fill) if fill.starts_with("random") => {
+            let number = &fill["random".len()..];
+            let sequence = if number.is_empty() { Ok(0) } else { number.parse::<u8>() };
+            Ok(without_pattern(size, sequence.map_err(|_| wrong())?))
+        }
         Some(fill) => match hex(fill).as_deref() {
             Some([byte]) => Ok(vec![*byte; size as usize]),
             _ => Err(wrong()),
         },
         None => Err(wrong()),
     }
+}
+
+fn without_pattern(size: u64, sequence: u8) -> Vec<u8> {
+    let mut random = oorandom::Rand32::new(u64::from(sequence));
+    (0..size).map(|_| random.rand_u32() as u8).collect()
 }
 
 fn hex(digits: &str) -> Option<Vec<u8>> {
@@ -217,7 +228,26 @@ mod tests {
         assert_eq!(bytes(piece("2B=aa")).unwrap(), [0xaa, 0xaa]);
         assert_eq!(bytes(piece("data=00ff")).unwrap(), [0, 0xff]);
         assert_eq!(bytes(piece("300B")).unwrap()[256], 0);
-        for text in ["", "B", "3", "-1B", "3B=", "3B=a", "3B=aabb", "3Bx", "data=", "data=0", "data=zz", "9999999B"] {
+        let random = |text: &str| bytes(piece(text)).unwrap();
+        assert_eq!(random("2048B=random")[..1024], random("1024B=random"));
+        assert_ne!(random("2048B=random")[1024..], random("1024B=random"));
+        assert_ne!(random("1024B=random"), random("1024B=random7"));
+        for text in [
+            "",
+            "B",
+            "3",
+            "-1B",
+            "3B=",
+            "3B=a",
+            "3B=random256",
+            "3B=randomly",
+            "3B=aabb",
+            "3Bx",
+            "data=",
+            "data=0",
+            "data=zz",
+            "9999999B",
+        ] {
             assert!(bytes(piece(text)).is_err(), "{text}");
         }
     }

@@ -1,16 +1,43 @@
-//! What the integration tests share: the catalogue, the emulator, and a device that misbehaves to order.
+//! What the integration tests share: packets and captures, the catalogue, the emulator, and a device that misbehaves to
+//! order.
 #![allow(dead_code, unreachable_pub, missing_docs, reason = "each test file uses its own part")]
 
+use std::path::Path;
+
+use rocespec::capture::{CapturedFrame, Reader};
 use rocespec::dut::{Addresses, Dut, DutError, Emulator, Stamped};
 use rocespec::profile::Profile;
 use rocespec::run::{Done, Options, Planned, plan, run};
 use rocespec::scenario::{self, Scenario};
+use rocespec_codec::notation::{Scope, parse};
 use rocespec_codec::{
     Bth, Extensions, Frame, Net, Opcode, Qpn, RnrTimer, Syndrome, decode, encode, encoded_len, field,
 };
 use rocespec_control::{Command, Device, Reply};
 use rocespec_model::Time;
 use rocespec_reports::outcome::Run;
+
+/// What a command printed.
+pub fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// The bytes of a packet in the notation.
+pub fn frame(line: &str) -> Vec<u8> {
+    frame_in(&Scope::default(), line)
+}
+
+/// The same where other things are ordinary.
+pub fn frame_in(scope: &Scope<'_>, line: &str) -> Vec<u8> {
+    let (mut buffer, mut out) = ([0; 8192], [0; 8192]);
+    let read = parse(line, scope, &mut buffer).unwrap_or_else(|error| panic!("{line}: {error}"));
+    read.encode(&mut out).unwrap().to_vec()
+}
+
+/// The frames of a capture file.
+pub fn frames(path: &Path) -> Vec<CapturedFrame> {
+    Reader::new(std::fs::File::open(path).unwrap()).map(Result::unwrap).collect()
+}
 
 pub fn profile() -> Profile {
     Profile::parse("emulator", include_str!("../../../fixtures/profiles/emulator.toml")).unwrap()
@@ -32,7 +59,7 @@ pub fn script(level: &str, script: &str) -> Scenario {
 }
 
 pub fn options() -> Options {
-    Options { seed: 1, dut: "test".to_owned(), repeat: String::new() }
+    Options { seed: 1, dut: "test".to_owned(), repeat: String::new(), jobs: 1 }
 }
 
 /// Runs the usual variants of these scenarios.

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use askama::Template;
 
 use super::Chrome;
-use crate::defects::{Behaviour, Defects, Notice};
+use crate::defects::{Behaviour, Defects, Manner, Notice, Sighting};
 use crate::outcome::Rule;
 
 #[derive(Template)]
@@ -23,10 +23,11 @@ struct Row<'d> {
     elsewhere: Vec<Scenario<'d>>,
 }
 
-/// A scenario and how many of its variants fail.
+/// A scenario, how many of its variants notice something, and how the loudest says so.
 struct Scenario<'d> {
     id: &'d str,
     variants: usize,
+    manner: Manner,
 }
 
 /// Writes the page.
@@ -43,17 +44,17 @@ pub(super) fn page(defects: &Defects) -> askama::Result<String> {
     let count = |notice| defects.behaviours.iter().filter(|behaviour| behaviour.notice == notice).count();
     let counts = Notice::ALL.map(|notice| (notice, count(notice))).into_iter().filter(|(_, count)| *count > 0);
     let rules = rules.into_values().collect();
-    Page { chrome: Chrome::new(&defects.tool), counts: counts.collect(), rules, policies }.render()
+    Page { chrome: Chrome::of_tables(&defects.tool), counts: counts.collect(), rules, policies }.render()
 }
 
 /// The scenarios of some cases, in their order.
-fn scenarios(cases: &[String]) -> Vec<Scenario<'_>> {
+fn scenarios(cases: &[Sighting]) -> Vec<Scenario<'_>> {
     let mut all: Vec<Scenario<'_>> = Vec::new();
-    for case in cases {
+    for Sighting { case, manner } in cases {
         let id = case.split('[').next().unwrap_or(case);
         match all.last_mut().filter(|last| last.id == id) {
-            Some(last) => last.variants += 1,
-            None => all.push(Scenario { id, variants: 1 }),
+            Some(last) => (last.variants, last.manner) = (last.variants + 1, last.manner.max(*manner)),
+            None => all.push(Scenario { id, variants: 1, manner: *manner }),
         }
     }
     all

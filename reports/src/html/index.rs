@@ -17,6 +17,8 @@ struct Page<'r> {
     /// One sentence: is all well?
     judgement: String,
     is_well: bool,
+    /// Other files of the report, with the words for them.
+    others: &'r [(&'r str, &'r str)],
     /// The page of the defects is there.
     has_defects: bool,
     /// Verdicts that occur.
@@ -42,8 +44,7 @@ struct Row<'r> {
 }
 
 impl<'r> Row<'r> {
-    fn new(case: &'r Case, page: &str) -> Row<'r> {
-        let href = format!("{}/{}", links::CASES, links::encode(page));
+    fn new(case: &'r Case, href: String) -> Row<'r> {
         Row { case, id: case.id(), href, time: milliseconds(case.duration_ns) }
     }
 
@@ -67,9 +68,10 @@ struct RuleRow<'r> {
     counts: Vec<(Verdict, usize)>,
 }
 
-/// Writes the page. `pages` are the names of the pages of the cases.
-pub(super) fn page(run: &Run, pages: &[String], has_defects: bool) -> askama::Result<String> {
-    let rows: Vec<Row<'_>> = run.cases.iter().zip(pages).map(|(case, page)| Row::new(case, page)).collect();
+/// Writes the page.
+pub(super) fn page(run: &Run, others: &[(&str, &str)], has_defects: bool) -> askama::Result<String> {
+    let rows: Vec<Row<'_>> =
+        run.cases.iter().zip(links::addresses(run)).map(|(case, href)| Row::new(case, href)).collect();
     let is_there = |verdict: &Verdict| *verdict == Verdict::Pass || run.count(*verdict) > 0;
     let verdicts: Vec<Verdict> = Verdict::ALL.into_iter().filter(is_there).collect();
     let mut by_area: BTreeMap<&str, Vec<&Row<'_>>> = BTreeMap::new();
@@ -82,10 +84,11 @@ pub(super) fn page(run: &Run, pages: &[String], has_defects: bool) -> askama::Re
     };
     let area = |(name, rows): (_, Vec<_>)| Area { name, counts: count(&rows), rows };
     let page = Page {
-        chrome: Chrome::new(&run.tool),
+        chrome: Chrome::of_tables(&run.tool),
         run,
         judgement: judgement(run),
         is_well: run.exit_code(false) == 0 && !run.cases.is_empty(),
+        others,
         has_defects,
         total: count(&rows.iter().collect::<Vec<_>>()),
         areas: by_area.into_iter().map(area).collect(),

@@ -1,39 +1,41 @@
 //! The packet ladder: both ends as vertical lines, time from top to bottom, an arrow for each packet.
 
+use crate::examination;
 use crate::outcome::{Actor, Case, Finding, TraceLine};
-use crate::text::{columns, cut, milliseconds, one_line};
+use crate::text::{cut, cut_middle, milliseconds, one_line};
 
 /// Most arrows in a picture; of a longer trace, those around the first mark are drawn.
-const LONGEST: usize = 300;
+const LONGEST: usize = 100;
 /// How many of them may lie before the first mark.
-const BEFORE: usize = 200;
+const BEFORE: usize = 60;
 
 /// Where the tester's line stands; times and frame numbers lie left of it.
-const TESTER: u32 = 168;
+pub(crate) const TESTER: u32 = 168;
 /// Room right of the device's line.
 const RIGHT: u32 = 70;
 /// Room above the first rung, for the names of the ends.
-const TOP: u32 = 40;
+pub(crate) const TOP: u32 = 40;
 /// Height of a rung, of a line of remark below it, and of a break in the time axis.
 const RUNG: u32 = 34;
 const REMARK: u32 = 18;
 const BREAK: u32 = 26;
 /// A pause from which on the time axis is shown broken, in nanoseconds.
 const PAUSE_NS: u64 = 1_000_000;
-/// Distance between the two lines.
-const NARROWEST: u32 = 430;
-const WIDEST: u32 = 860;
+/// Where the device's line stands: most packets have room.
+pub(crate) const DEVICE: u32 = TESTER + 560;
+/// Width of a picture.
+pub(crate) const WIDTH: u32 = DEVICE + RIGHT;
 /// Width of ten characters of the type that packets are set in.
 const TEN_CHARACTERS: u32 = 72;
+/// Characters of an end's name that have room above its line.
+const NAME: usize = 17;
 
 /// A picture.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Ladder {
-    pub(crate) width: u32,
+    /// Who stands on the left and who on the right, as far as there is room.
+    pub(crate) ends: [String; 2],
     pub(crate) height: u32,
-    pub(crate) tester: u32,
-    pub(crate) device: u32,
-    pub(crate) top: u32,
     pub(crate) rungs: Vec<Rung>,
     /// Rungs that are not drawn, before and after.
     pub(crate) left_out: (usize, usize),
@@ -46,21 +48,32 @@ pub(crate) struct Rung {
     /// Height of its line.
     pub(crate) y: u32,
     pub(crate) time: String,
-    pub(crate) frame: Option<u32>,
-    /// As much as there is room for.
-    pub(crate) shown: String,
-    pub(crate) text: String,
+    pub(crate) frame: Option<u64>,
+    pub(crate) text: Text,
     /// What is wrong with it, if something is.
-    pub(crate) remark: Option<Remark>,
+    pub(crate) remark: Option<Text>,
     /// Where the time axis is broken above it, and how long the pause is.
     pub(crate) pause: Option<(u32, String)>,
 }
 
-/// What is wrong with a rung.
+/// A text for which there may not be room.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Remark {
+pub(crate) struct Text {
+    /// As much as there is room for.
     pub(crate) shown: String,
-    pub(crate) text: String,
+    /// All of it, where that is more.
+    pub(crate) whole: Option<String>,
+}
+
+impl Text {
+    fn new(text: &str, room: usize) -> Text {
+        let shown = cut(text, room);
+        Text { whole: (shown != text).then(|| text.to_owned()), shown }
+    }
+
+    fn whole(&self) -> &str {
+        self.whole.as_deref().unwrap_or(&self.shown)
+    }
 }
 
 /// What a rung is.
@@ -87,31 +100,48 @@ impl Kind {
             Kind::Wrong => "wrong",
         }
     }
+}
 
-    /// Who does what, in words.
-    pub(crate) fn words(self) -> &'static str {
-        match self {
-            Kind::ToDevice => "the tester sends",
-            Kind::FromDevice => "the device sends",
-            Kind::Software => "the device's software:",
-            Kind::Missing => "missing from the device:",
-            Kind::Wrong => "not as expected:",
-        }
+impl Rung {
+    /// Who sends it to whom: the tester stands on the left.
+    pub(crate) fn direction(&self) -> &'static str {
+        if self.kind == Kind::ToDevice { "→" } else { "←" }
+    }
+
+    /// Packet and remark in full, where there was no room for them.
+    pub(crate) fn whole(&self) -> Option<String> {
+        let texts = || std::iter::once(&self.text).chain(&self.remark);
+        let is_cut = texts().any(|text| text.whole.is_some());
+        is_cut.then(|| texts().map(Text::whole).collect::<Vec<_>>().join(" "))
     }
 }
 
 impl Ladder {
     /// The picture of a case; `None` when nothing happened in it.
     pub(crate) fn of(case: &Case) -> Option<Ladder> {
-        let happened = happenings(case);
+        Ladder::draw(&happenings(case), ["tester", "device"])
+    }
+
+    /// The picture of the packets around a finding in a capture; `None` when there are none.
+    pub(crate) fn around(finding: &examination::Finding, ends: [&str; 2]) -> Option<Ladder> {
+        let happening = |line: &examination::Line| Happening {
+            kind: if line.from == 0 { Kind::ToDevice } else { Kind::FromDevice },
+            time_ns: line.time_ns,
+            frame: Some(line.frame),
+            text: one_line(&line.text),
+            remark: (line.frame == finding.frame)
+                .then(|| format!("✗ {}: expected {}", one_line(&finding.rule), alternatives(&finding.expected))),
+        };
+        let happened: Vec<Happening> = finding.around.iter().map(happening).collect();
+        Ladder::draw(&happened, ends)
+    }
+
+    fn draw(happened: &[Happening], ends: [&str; 2]) -> Option<Ladder> {
         let first_mark = happened.iter().position(Happening::is_marked).unwrap_or(0);
         let start = first_mark.saturating_sub(BEFORE).min(happened.len().saturating_sub(LONGEST));
         let end = (start + LONGEST).min(happened.len());
         let shown = happened.get(start..end).filter(|shown| !shown.is_empty())?;
-        let longest = shown.iter().map(|happening| columns(&happening.text)).max().unwrap_or(0);
-        let wanted = u32::try_from(longest).unwrap_or(u32::MAX).saturating_mul(TEN_CHARACTERS) / 10 + 40;
-        let device = TESTER + wanted.clamp(NARROWEST, WIDEST);
-        let room = ((device - TESTER - 30) * 10 / TEN_CHARACTERS) as usize;
+        let room = ((DEVICE - TESTER - 30) * 10 / TEN_CHARACTERS) as usize;
         let mut y = TOP;
         let mut before = None;
         let mut rungs = Vec::with_capacity(shown.len());
@@ -123,21 +153,25 @@ impl Ladder {
                 (y - BREAK / 2 + 2, milliseconds(pause))
             });
             y += RUNG;
-            let remark = happening.remark.as_ref();
             rungs.push(Rung {
                 kind: happening.kind,
                 y,
                 time: milliseconds(happening.time_ns),
                 frame: happening.frame,
-                shown: cut(&happening.text, room),
-                text: happening.text.clone(),
-                remark: remark.map(|text| Remark { shown: cut(text, room), text: text.clone() }),
+                text: Text::new(&happening.text, room),
+                remark: happening.remark.as_ref().map(|text| Text::new(text, room)),
                 pause,
             });
-            y += if remark.is_some() { REMARK } else { 0 };
+            y += if happening.remark.is_some() { REMARK } else { 0 };
         }
         let left_out = (start, happened.len() - end);
-        Some(Ladder { width: device + RIGHT, height: y + 30, tester: TESTER, device, top: TOP, rungs, left_out })
+        let ends = ends.map(|name| cut_middle(&one_line(name), NAME));
+        Some(Ladder { ends, height: y + 30, rungs, left_out })
+    }
+
+    /// Is this frame drawn?
+    pub(crate) fn shows(&self, frame: Option<u32>) -> bool {
+        frame.is_some() && self.rungs.iter().any(|rung| rung.frame == frame.map(u64::from))
     }
 }
 
@@ -145,7 +179,7 @@ impl Ladder {
 struct Happening {
     kind: Kind,
     time_ns: u64,
-    frame: Option<u32>,
+    frame: Option<u64>,
     text: String,
     remark: Option<String>,
 }
@@ -158,7 +192,7 @@ impl Happening {
     fn seen(line: &TraceLine, case: &Case) -> Happening {
         let mut broken: Vec<String> = Vec::new();
         for finding in case.findings.iter().filter(|finding| line.frame.is_some() && finding.frame == line.frame) {
-            broken.push(format!("✗ {}: expected {}", one_line(&finding.rule), one_line(&finding.expected)));
+            broken.push(format!("✗ {}: expected {}", one_line(&finding.rule), alternatives(&finding.expected)));
         }
         Happening {
             kind: match line.actor {
@@ -167,7 +201,7 @@ impl Happening {
                 Actor::Software => Kind::Software,
             },
             time_ns: line.time_ns,
-            frame: line.frame,
+            frame: line.frame.map(u64::from),
             text: one_line(&line.text),
             remark: (!broken.is_empty()).then(|| broken.join("; ")),
         }
@@ -179,9 +213,18 @@ impl Happening {
             kind,
             time_ns: finding.time_ns,
             frame: None,
-            text: one_line(&finding.expected),
-            remark: Some(format!("✗ {}: seen {}", one_line(&finding.rule), one_line(&finding.seen))),
+            text: alternatives(&finding.expected),
+            remark: Some(format!("✗ {}: seen {}", one_line(&finding.rule), alternatives(&finding.seen))),
         }
+    }
+}
+
+/// Alternatives that stand one below the other, side by side.
+fn alternatives(text: &str) -> String {
+    let lines: Vec<String> = text.lines().map(|line| one_line(line.trim())).collect();
+    match &lines[..] {
+        [first, rest @ ..] if first.ends_with(':') => format!("{first} {}", rest.join(" | ")),
+        all => all.join(" | "),
     }
 }
 
@@ -220,7 +263,7 @@ mod tests {
         assert_eq!(kinds, [Kind::Software, Kind::ToDevice, Kind::FromDevice, Kind::ToDevice, Kind::Missing]);
         let missing = ladder.rungs.last().unwrap();
         assert_eq!((missing.time.as_str(), missing.frame), ("101.010 ms", None));
-        assert!(missing.text.starts_with("NAK psn=1"));
+        assert!(missing.text.shown.starts_with("NAK psn=1"));
         assert_eq!(missing.pause.as_ref().unwrap().1, "100.000 ms");
     }
 
@@ -236,10 +279,10 @@ mod tests {
     #[test]
     fn the_offending_packet_is_marked_with_its_rule() {
         let ladder = Ladder::of(&sample::crash()).unwrap();
-        let marked: Vec<u32> =
+        let marked: Vec<u64> =
             ladder.rungs.iter().filter(|rung| rung.remark.is_some()).filter_map(|r| r.frame).collect();
         assert_eq!(marked, [10, 11, 12, 13, 14]);
-        assert!(ladder.rungs[9].remark.as_ref().unwrap().text.contains("ud.responder.length"));
+        assert!(ladder.rungs[9].remark.as_ref().unwrap().shown.contains("ud.responder.length"));
     }
 
     #[test]
@@ -259,7 +302,7 @@ mod tests {
         case.trace = (1..=1000).map(|n| TraceLine { frame: Some(n), ..line.clone() }).collect();
         case.findings.iter_mut().for_each(|finding| finding.frame = Some(700));
         let ladder = Ladder::of(&case).unwrap();
-        assert_eq!((ladder.rungs.len(), ladder.left_out), (LONGEST, (499, 201)));
+        assert_eq!((ladder.rungs.len(), ladder.left_out), (LONGEST, (639, 261)));
         assert!(ladder.rungs[BEFORE].remark.is_some());
     }
 }

@@ -1,6 +1,6 @@
 //! How a verdict looks: a word and a sign, never a colour alone.
 
-use crate::outcome::{Actor, Verdict};
+use crate::outcome::Verdict;
 
 /// Name of its class in the style sheet.
 pub(crate) fn class(verdict: &Verdict) -> &'static str {
@@ -41,14 +41,5 @@ pub(crate) fn meaning(verdict: &Verdict) -> &'static str {
         Verdict::Unsupported => "the device lacks a capability that the scenario needs",
         Verdict::Inconclusive => "the trace cannot be trusted, or the device could not be reached",
         Verdict::Crash => "the device died",
-    }
-}
-
-/// Who does something, and to whom.
-pub(crate) fn actor(actor: &Actor) -> &'static str {
-    match actor {
-        Actor::Tester => "tester → device",
-        Actor::Device => "device → tester",
-        Actor::Software => "device's software",
     }
 }

@@ -11,6 +11,8 @@ use crate::outcome::{Device, Run, Verdict};
 #[template(path = "matrix.html")]
 struct Page<'r> {
     chrome: Chrome<'r>,
+    /// The page of the defects is there.
+    has_defects: bool,
     verdicts: Vec<Verdict>,
     devices: Vec<Column<'r>>,
     areas: Vec<(&'r str, Vec<Row<'r>>)>,
@@ -45,6 +47,14 @@ struct Row<'r> {
     differs: bool,
 }
 
+impl Row<'_> {
+    /// What the devices say, for a script to look for.
+    fn verdicts(&self) -> String {
+        let said: BTreeSet<_> = self.cells.iter().flatten().map(|cell| cell.verdict).collect();
+        said.iter().map(Verdict::to_string).collect::<Vec<_>>().join(" ")
+    }
+}
+
 struct Cell<'r> {
     verdict: Verdict,
     reason: &'r str,
@@ -52,14 +62,15 @@ struct Cell<'r> {
 }
 
 /// Writes the page. Each run comes with the folder of its own pages.
-pub(super) fn page(runs: &[(String, Run)]) -> askama::Result<String> {
+pub(super) fn page(runs: &[(String, Run)], has_defects: bool) -> askama::Result<String> {
     let all = || runs.iter().flat_map(|(_, run)| &run.cases);
     let occurs = |verdict: &Verdict| *verdict == Verdict::Pass || all().any(|case| case.verdict == *verdict);
     let verdicts: Vec<Verdict> = Verdict::ALL.into_iter().filter(occurs).collect();
     let areas = areas(runs);
     let rows = || areas.iter().flat_map(|(_, rows)| rows);
     let page = Page {
-        chrome: Chrome::new(runs.first().map_or("", |(_, run)| &run.tool)),
+        chrome: Chrome::of_tables(runs.first().map_or("", |(_, run)| &run.tool)),
+        has_defects,
         cases: rows().count(),
         differing: rows().filter(|row| row.differs).count(),
         devices: runs.iter().map(|(folder, run)| Column::new(folder, run, &verdicts)).collect(),
@@ -72,7 +83,7 @@ pub(super) fn page(runs: &[(String, Run)]) -> askama::Result<String> {
 fn areas(runs: &[(String, Run)]) -> Vec<(&str, Vec<Row<'_>>)> {
     let mut rows: BTreeMap<(&str, String), Row<'_>> = BTreeMap::new();
     for (place, (folder, run)) in runs.iter().enumerate() {
-        for (case, page) in run.cases.iter().zip(links::pages(run)) {
+        for (case, address) in run.cases.iter().zip(links::addresses(run)) {
             let row = rows.entry((case.area(), case.id())).or_insert_with(|| Row {
                 id: case.id(),
                 area: case.area(),
@@ -80,7 +91,7 @@ fn areas(runs: &[(String, Run)]) -> Vec<(&str, Vec<Row<'_>>)> {
                 cells: runs.iter().map(|_| None).collect(),
                 differs: false,
             });
-            let href = format!("{}/{}/{}", links::encode(folder), links::CASES, links::encode(&page));
+            let href = format!("{}/{address}", links::encode(folder));
             row.cells[place] = Some(Cell { verdict: case.verdict, reason: &case.reason, href });
         }
     }

@@ -1,17 +1,21 @@
-//! The HTML report: a page for the run and one for each case.
+//! The HTML report: a page for the run and one for each area, with all of its scenarios and their variants.
 //!
 //! Every page stands on its own, with style and script inside, so it works from a folder, without a network, and when it
 //! is mailed. Pages are well-formed XML too. All that is shown goes through one escaper.
 
-mod case;
+mod area;
+mod axis;
 mod defects;
 pub(crate) mod escape;
-mod hex;
+mod examination;
+mod frames;
+mod golden;
 mod index;
 mod ladder;
 mod links;
 mod mark;
 mod matrix;
+mod sequence;
 #[cfg(test)]
 mod tests;
 
@@ -20,8 +24,12 @@ use std::io;
 use std::ops::Range;
 use std::path::Path;
 
+use crate::claim::{claim, clear};
 use crate::defects::Defects;
 use crate::outcome::Run;
+pub(crate) use examination::CONNECTIONS;
+pub use examination::write_examination;
+pub(crate) use links::CASES;
 
 /// Name of the first page.
 pub const INDEX: &str = "index.html";
@@ -51,31 +59,25 @@ pub struct Dissection {
 /// Tells what is known of a frame.
 pub type Dissect<'d> = &'d dyn Fn(&[u8]) -> Dissection;
 
-/// Writes the pages of a run into `dir`, which is created where it is missing. Case pages of an earlier report go; other
-/// files stay. The links to frames lead to where [`Case::pcapng`](crate::outcome::Case::pcapng) says.
-pub fn write(run: &Run, dissect: Dissect<'_>, dir: &Path) -> io::Result<()> {
-    let cases = dir.join(links::CASES);
-    fs::create_dir_all(&cases)?;
-    for entry in fs::read_dir(&cases)? {
-        let path = entry?.path();
-        if path.extension().is_some_and(|extension| extension == "html") {
-            fs::remove_file(path)?;
-        }
-    }
-    let pages = links::pages(run);
-    let has_defects = dir.join(DEFECTS).exists();
-    fs::write(dir.join(INDEX), index::page(run, &pages, has_defects).map_err(io::Error::other)?)?;
+/// Writes the pages of a run into `dir`, which is [claimed](claim). Pages of an earlier report go; other files stay. The first page leads to `others` as well: files of the folder with the words for them. The links to frames
+/// lead to where [`Case::pcapng`](crate::outcome::Case::pcapng) says.
+pub fn write(run: &Run, dissect: Dissect<'_>, others: &[(&str, &str)], dir: &Path) -> io::Result<()> {
+    claim(dir)?;
+    let cases = dir.join(CASES);
+    clear(&cases, "html")?;
+    fs::write(dir.join(INDEX), index::page(run, others, has_defects(dir)).map_err(io::Error::other)?)?;
+    let (pages, anchors) = (links::areas(run), links::anchors(run));
     for (index, page) in pages.iter().enumerate() {
-        fs::write(cases.join(page), case::page(run, index, &pages, dissect).map_err(io::Error::other)?)?;
+        fs::write(cases.join(&page.file), area::page(run, &pages, &anchors, index, dissect)?)?;
     }
     Ok(())
 }
 
 /// Writes the page that shows several runs side by side into `dir`. Each comes with the folder inside `dir` that holds its
-/// own pages.
+/// own pages. The folder is [claimed](claim).
 pub fn write_matrix(runs: &[(String, Run)], dir: &Path) -> io::Result<()> {
-    fs::create_dir_all(dir)?;
-    fs::write(dir.join(INDEX), matrix::page(runs).map_err(io::Error::other)?)
+    claim(dir)?;
+    fs::write(dir.join(INDEX), matrix::page(runs, has_defects(dir)).map_err(io::Error::other)?)
 }
 
 /// A folder for the pages of each run: its device's name, made fit for a file system. No two are the same.
@@ -88,22 +90,35 @@ pub fn is_inside(path: &str) -> bool {
     links::address(path).is_some()
 }
 
-/// Writes the page of the defects into `dir`.
+/// Was the page of the defects written into `dir` before?
+fn has_defects(dir: &Path) -> bool {
+    dir.join(DEFECTS).exists()
+}
+
+/// Writes the page of the defects into `dir`, which is [claimed](claim).
 pub fn write_defects(defects: &Defects, dir: &Path) -> io::Result<()> {
-    fs::create_dir_all(dir)?;
+    claim(dir)?;
     fs::write(dir.join(DEFECTS), defects::page(defects).map_err(io::Error::other)?)
 }
 
 /// What every page has around it.
 struct Chrome<'r> {
     tool: &'r str,
-    style: &'static str,
-    script: &'static str,
+    styles: &'static [&'static str],
+    scripts: &'static [&'static str],
 }
 
 impl<'r> Chrome<'r> {
-    fn new(tool: &'r str) -> Self {
-        let (style, script) = (include_str!("../../templates/style.css"), include_str!("../../templates/script.js"));
-        Chrome { tool, style, script }
+    /// Of a page with tables.
+    fn of_tables(tool: &'r str) -> Self {
+        let styles = &[include_str!("../../templates/style.css"), include_str!("../../templates/tables.css")];
+        Chrome { tool, styles, scripts: &[include_str!("../../templates/filter.js")] }
+    }
+
+    /// Of a page with ladders and bytes.
+    fn of_area(tool: &'r str) -> Self {
+        let styles = &[include_str!("../../templates/style.css"), include_str!("../../templates/area.css")];
+        let scripts = &[include_str!("../../templates/area.js"), include_str!("../../templates/bytes.js")];
+        Chrome { tool, styles, scripts }
     }
 }

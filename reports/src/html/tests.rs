@@ -4,8 +4,8 @@ use std::path::{Path, PathBuf};
 use roxmltree::{Document, Node};
 
 use super::*;
-use crate::defects::{Behaviour, Notice};
-use crate::outcome::{Bytes, Difference, Golden, Verdict};
+use crate::defects::{Behaviour, Manner, Notice, Sighting};
+use crate::outcome::{Bytes, Case, Difference, Golden, Verdict};
 use crate::sample;
 
 /// A part for each four bytes.
@@ -18,9 +18,12 @@ fn dissect(bytes: &[u8]) -> Dissection {
     Dissection { parts: (0..bytes.len()).step_by(4).map(part).collect(), wrong: vec!["<ICRC> is bad".to_owned()] }
 }
 
-/// The sample, with bytes behind its frames and a golden trace.
+const OTHERS: [(&str, &str); 1] = [("JSON", "report.json")];
+
+/// The sample, with bytes behind its frames, a golden trace, and a scenario of two variants.
 fn run() -> Run {
     let mut run = sample::run();
+    run.cases.insert(3, Case { variant: [("ip".into(), "v4".into())].into(), ..sample::gap() });
     for (index, line) in run.cases.iter_mut().flat_map(|case| &mut case.trace).enumerate() {
         line.bytes = line.frame.map(|_| Bytes((0..30 + index as u8).collect()));
     }
@@ -32,6 +35,8 @@ fn run() -> Run {
             subject: "becn".into(),
             golden: "1".into(),
             seen: "0".into(),
+            golden_packet: "CNP becn".into(),
+            seen_packet: "CNP".into(),
             rule: None,
             why: "a sample".into(),
         }],
@@ -43,7 +48,7 @@ fn run() -> Run {
 /// Every page by its path in the report.
 fn pages(run: &Run) -> BTreeMap<PathBuf, String> {
     let temp = tempfile::tempdir().unwrap();
-    write(run, &dissect, temp.path()).unwrap();
+    write(run, &dissect, &OTHERS, temp.path()).unwrap();
     let read = |path: &Path| std::fs::read_to_string(temp.path().join(path)).unwrap();
     let cases = fs::read_dir(temp.path().join(links::CASES)).unwrap();
     let names = cases.map(|entry| Path::new(links::CASES).join(entry.unwrap().file_name()));
@@ -54,6 +59,26 @@ fn pages(run: &Run) -> BTreeMap<PathBuf, String> {
 fn tree<'p>(path: &Path, page: &'p str) -> Document<'p> {
     let options = roxmltree::ParsingOptions { allow_dtd: true, ..Default::default() };
     Document::parse_with_options(page, options).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+#[test]
+fn a_golden_difference_shows_both_packets_and_who_decides() {
+    let mut run = run();
+    let page = |run: &Run| {
+        let html = pages(run).remove(&Path::new(links::CASES).join("cc.cnp.html")).unwrap();
+        let tree = tree(Path::new("case"), &html);
+        let section = tree.descendants().find(|node| node.attribute("class") == Some("against")).unwrap();
+        text(section).split_whitespace().collect::<Vec<_>>().join(" ")
+    };
+    let shown = page(&run);
+    assert!(shown.contains("−golden: CNP becn +seen: CNP becn: 1 → 0 free: a sample"), "{shown}");
+    let golden = run.cases[0].golden.as_mut().unwrap();
+    golden.differences[0].rule = Some("lint.ecn".into());
+    let shown = page(&run);
+    assert!(shown.contains("governed by lint.ecn"), "{shown}");
+    run.cases[0].golden.as_mut().unwrap().differences.clear();
+    let shown = page(&run);
+    assert!(shown.contains("As in goldens/emulator/cc/cnp/spacing.trace."), "{shown}");
 }
 
 fn text(node: Node<'_, '_>) -> String {
@@ -92,7 +117,6 @@ fn every_page_is_well_formed_and_every_id_is_there_once() {
 #[test]
 fn every_link_leads_somewhere() {
     let pages = pages(&run());
-    let others = ["report.json", "junit.xml", "report.txt"];
     let mut seen = 0;
     for (path, page) in &pages {
         for node in tree(path, page).descendants() {
@@ -105,11 +129,12 @@ fn every_link_leads_somewhere() {
                 Some(up) => PathBuf::from(up),
                 None => path.parent().unwrap().join(&file),
             };
-            if others.contains(&file.as_str()) || target.starts_with("frames") {
+            if file == "report.json" || target.starts_with("frames") {
                 continue;
             }
             let Some(there) = pages.get(&target) else { panic!("{}: {href}", path.display()) };
-            if !fragment.is_empty() && !fragment.contains('=') {
+            let is_filter = target == Path::new(INDEX) && fragment.contains('=');
+            if !fragment.is_empty() && !is_filter {
                 let id = decoded(fragment);
                 let tree = tree(&target, there);
                 // A rule that the run does not describe has no row; nothing else may be amiss.
@@ -138,14 +163,15 @@ fn names_that_pages_refer_to_are_there() {
 fn every_case_has_a_row_and_a_page_with_its_evidence() {
     let run = run();
     let pages = pages(&run);
-    assert_eq!(pages.len(), run.cases.len() + 1);
+    assert_eq!(pages.len(), 5 + 1, "areas and the index");
     let index = &pages[Path::new(INDEX)];
     let tree = tree(Path::new(INDEX), index);
     let rows: Vec<_> = tree.descendants().filter(|node| node.has_attribute("data-verdict")).collect();
     assert_eq!(rows.len(), run.cases.len());
     for case in &run.cases {
         assert!(rows.iter().any(|row| text(*row).contains(&case.id())), "{}", case.id());
-        let page = pages.values().find(|page| page.contains(&format!("<h1>{}</h1>", case.id()))).unwrap();
+        let page = pages.values().find(|page| page.contains(&format!("<h1>{}</h1>", case.area()))).unwrap();
+        assert!(page.contains(&format!("<h2>{}</h2>", case.scenario)));
         assert!(page.contains(&case.title) && page.contains(&case.verdict.to_string()));
         let tree =
             Document::parse_with_options(page, roxmltree::ParsingOptions { allow_dtd: true, ..Default::default() })
@@ -155,6 +181,7 @@ fn every_case_has_a_row_and_a_page_with_its_evidence() {
             assert!(all.contains(&finding.rule) && all.contains(&finding.expected), "{}", case.id());
         }
         assert!(case.trace.iter().all(|line| all.contains(&line.text)), "{}", case.id());
+        assert!(all.contains(&case.repeat));
         assert!(case.script.lines().all(|line| all.contains(line)), "{}", case.id());
     }
 }
@@ -245,12 +272,12 @@ fn tables_have_headers_and_pages_have_one_heading() {
 fn pages_of_an_earlier_report_go_and_other_files_stay() {
     let temp = tempfile::tempdir().unwrap();
     let mut run = run();
-    write(&run, &dissect, temp.path()).unwrap();
+    write(&run, &dissect, &OTHERS, temp.path()).unwrap();
     let note = temp.path().join(links::CASES).join("note.txt");
     fs::write(&note, "mine").unwrap();
     run.cases.truncate(1);
-    write(&run, &dissect, temp.path()).unwrap();
-    assert_eq!(fs::read_dir(temp.path().join(links::CASES)).unwrap().count(), 2);
+    write(&run, &dissect, &OTHERS, temp.path()).unwrap();
+    assert_eq!(fs::read_dir(temp.path().join(links::CASES)).unwrap().count(), 2, "one page and the note");
     assert_eq!(fs::read_to_string(&note).unwrap(), "mine");
 }
 
@@ -266,7 +293,7 @@ fn several_runs_stand_side_by_side() {
     let temp = tempfile::tempdir().unwrap();
     let placed: Vec<(String, Run)> = folders.into_iter().zip(runs).collect();
     for (folder, run) in &placed {
-        write(run, &dissect, &temp.path().join(folder)).unwrap();
+        write(run, &dissect, &OTHERS, &temp.path().join(folder)).unwrap();
     }
     write_matrix(&placed, temp.path()).unwrap();
     let page = fs::read_to_string(temp.path().join(INDEX)).unwrap();
@@ -275,30 +302,37 @@ fn several_runs_stand_side_by_side() {
         node.attribute("class").is_some_and(|c| c.starts_with("case ")) || node.attribute("class") == Some("case")
     });
     let differ: Vec<bool> = rows.map(|row| row.has_attribute("data-differs")).collect();
-    assert_eq!(differ, [false, true, false, false, false, false, false, false]);
+    assert_eq!(differ, [false, true, false, false, false, false, false, false, false]);
     assert_eq!(page.matches(">not run<").count(), 1);
     let mut links = 0;
     for href in tree.descendants().filter_map(|node| node.attribute("href")).filter(|href| !href.starts_with('#')) {
-        assert!(temp.path().join(decoded(href)).exists(), "{href}");
+        let file = href.split('#').next().unwrap_or(href);
+        assert!(temp.path().join(decoded(file)).exists(), "{href}");
         links += 1;
     }
-    assert_eq!(links, 2 + 8 + 7);
+    assert_eq!(links, 2 + 9 + 8);
 }
 
 #[test]
 fn defects_stand_below_their_rule_with_what_caught_them() {
-    let behaviour = |name: &str, rule: bool, notice, by: &[&str]| Behaviour {
+    let sighting = |id: &str, verdict| Sighting { case: id.into(), manner: Manner::of(verdict) };
+    let behaviour = |name: &str, rule: bool, notice, by: &[(&str, Verdict)]| Behaviour {
         name: name.into(),
         summary: "Does <b>wrong</b>.".into(),
         rule: rule.then(|| run().rules[0].clone()),
         notice,
-        by: by.iter().map(|id| (*id).to_owned()).collect(),
-        elsewhere: vec!["icrc/bad[ip=v4]".into()],
+        by: by.iter().map(|(id, verdict)| sighting(id, *verdict)).collect(),
+        elsewhere: vec![sighting("icrc/bad[ip=v4]", Verdict::Crash)],
     };
     let defects = Defects {
         tool: "rocespec".into(),
         behaviours: vec![
-            behaviour("one", true, Notice::Caught, &["rc/a[ip=v4]", "rc/a[ip=v6]", "rc/b"]),
+            behaviour(
+                "one",
+                true,
+                Notice::Caught,
+                &[("rc/a[ip=v4]", Verdict::Loose), ("rc/a[ip=v6]", Verdict::Fail), ("rc/b", Verdict::Pass)],
+            ),
             behaviour("two", true, Notice::Missed, &[]),
             behaviour("three", false, Notice::Quiet, &[]),
         ],
@@ -308,9 +342,18 @@ fn defects_stand_below_their_rule_with_what_caught_them() {
     let page = fs::read_to_string(temp.path().join(DEFECTS)).unwrap();
     let tree = tree(Path::new(DEFECTS), &page);
     let all = text(tree.root());
-    for said in ["one", "rc/a (2 variants)", "rc/b", "caught", "missed", "quiet", "Does <b>wrong</b>."] {
+    for said in [
+        "one",
+        "FAIL rc/a (2 variants)",
+        "remark rc/b",
+        "CRASH icrc/bad",
+        "caught",
+        "missed",
+        "quiet",
+        "Does <b>wrong</b>.",
+    ] {
         assert!(all.contains(said), "{said}");
     }
-    write(&run(), &dissect, temp.path()).unwrap();
+    write(&run(), &dissect, &OTHERS, temp.path()).unwrap();
     assert!(fs::read_to_string(temp.path().join(INDEX)).unwrap().contains("href=\"defects.html\""));
 }

@@ -1,9 +1,12 @@
 //! Results for people: bad cases with their evidence, the others counted by area, and a summary.
 
+mod examination;
 mod flow;
+mod golden;
 mod paint;
 mod summary;
 
+pub use examination::examination;
 pub use flow::Flow;
 pub use summary::{summary, summary_with_report};
 

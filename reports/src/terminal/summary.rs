@@ -1,13 +1,17 @@
 //! What to know when a run is over: the counts, where it hurts, and what to do next.
 
-use std::collections::BTreeMap;
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use super::paint::{Paint, paint};
-use super::{Style, VERDICT, needs_a_look};
+use super::{Style, VERDICT, golden, needs_a_look};
 use crate::evidence::first_rule;
 use crate::outcome::{Case, Level, Run, Verdict};
 use crate::text::{columns, counted, one_line};
+
+/// The order in which cases are to be looked at.
+const WORST_FIRST: [Verdict; 4] = [Verdict::Crash, Verdict::Fail, Verdict::Inconclusive, Verdict::Xpass];
 
 /// Cases or rules listed unless everything is asked for.
 const LISTED: usize = 20;
@@ -24,7 +28,9 @@ pub fn summary_with_report(run: &Run, report: Option<&Path>, style: &Style) -> S
     areas(&mut out, run, style);
     broken_rules(&mut out, run, style);
     cases_to_look_at(&mut out, run, style);
+    observations(&mut out, run, style);
     next_steps(&mut out, run, report, style);
+    out.push_str(&golden::lines(run, style.verbose));
     out.push_str(&format!(
         "device {} (profile {}, {}), seed {}, {}\n",
         one_line(&run.device.dut),
@@ -40,7 +46,11 @@ pub fn summary_with_report(run: &Run, report: Option<&Path>, style: &Style) -> S
         })
         .collect();
     out.push_str(&paint(style, Paint::Strong, &format!("{}:", counted(run.cases.len(), "case"))));
-    out.push_str(&format!(" {}\n", if counts.is_empty() { "nothing was run".to_owned() } else { counts.join(", ") }));
+    let part = run.part().map(|part| format!(" ({})", one_line(&part))).unwrap_or_default();
+    out.push_str(&format!(
+        " {}{part}\n",
+        if counts.is_empty() { "nothing was run".to_owned() } else { counts.join(", ") }
+    ));
     out
 }
 
@@ -78,36 +88,49 @@ fn areas(out: &mut String, run: &Run, style: &Style) {
     out.push('\n');
 }
 
+/// The rules that are broken, and in how many cases; those first that head the most cases, for the others may follow from
+/// them.
 fn broken_rules(out: &mut String, run: &Run, style: &Style) {
-    let mut rules: BTreeMap<String, usize> = BTreeMap::new();
+    let mut rules: BTreeMap<String, Broken> = BTreeMap::new();
     for case in run.cases.iter().filter(|case| matches!(case.verdict, Verdict::Fail | Verdict::Crash)) {
-        let mut broken: Vec<&str> = case
-            .findings
-            .iter()
-            .filter(|finding| finding.level == Level::Must)
-            .map(|finding| finding.rule.as_str())
-            .collect();
-        broken.sort_unstable();
-        broken.dedup();
-        for rule in broken {
-            *rules.entry(one_line(rule)).or_default() += 1;
+        let broken = || case.findings.iter().filter(|finding| finding.level == Level::Must);
+        let ids: BTreeSet<&str> = broken().map(|finding| finding.rule.as_str()).collect();
+        for id in ids {
+            let rule = rules.entry(one_line(id)).or_default();
+            rule.cases += 1;
+            rule.heads += usize::from(broken().next().is_some_and(|first| first.rule == id));
         }
     }
     if rules.is_empty() {
         return;
     }
     let wide = rules.keys().map(|rule| columns(rule)).max().unwrap_or(0);
-    let mut rules: Vec<(String, usize)> = rules.into_iter().collect();
-    rules.sort_by(|a, b| b.1.cmp(&a.1).then_with(|| a.0.cmp(&b.0)));
+    let mut rules: Vec<(String, Broken)> = rules.into_iter().collect();
+    rules.sort_by_key(|(_, rule)| (Reverse(rule.heads), Reverse(rule.cases)));
     let heading = format!("{} broken that the device must keep:", counted(rules.len(), "rule"));
     out.push_str(&paint(style, Paint::Strong, &heading));
     out.push('\n');
-    listed(out, style, &rules, |(rule, cases)| format!("  {rule:<wide$}  in {}", counted(*cases, "case")));
+    listed(out, style, &rules, |(id, rule)| {
+        let first = match rule.heads {
+            0 => ", always behind another".to_owned(),
+            heads if heads < rule.cases => format!(", found first in {heads}"),
+            _ => String::new(),
+        };
+        format!("  {id:<wide$}  in {}{first}", counted(rule.cases, "case"))
+    });
     out.push('\n');
 }
 
+/// In how many cases a rule is broken, and in how many of them it is the first one.
+#[derive(Default)]
+struct Broken {
+    cases: usize,
+    heads: usize,
+}
+
 fn cases_to_look_at(out: &mut String, run: &Run, style: &Style) {
-    let cases: Vec<&Case> = run.cases.iter().filter(|case| needs_a_look(case.verdict)).collect();
+    let mut cases: Vec<&Case> = run.cases.iter().filter(|case| needs_a_look(case.verdict)).collect();
+    cases.sort_by_key(|case| WORST_FIRST.iter().position(|verdict| *verdict == case.verdict));
     if cases.is_empty() {
         return;
     }
@@ -117,6 +140,18 @@ fn cases_to_look_at(out: &mut String, run: &Run, style: &Style) {
         let verdict = paint(style, Paint::of(case.verdict), &format!("{:VERDICT$}", case.verdict));
         format!("  {verdict} {}  {}", one_line(&case.id()), paint(style, Paint::Faint, &one_line(first_rule(case))))
     });
+    out.push('\n');
+}
+
+fn observations(out: &mut String, run: &Run, style: &Style) {
+    if run.observations.is_empty() {
+        return;
+    }
+    out.push_str(&paint(style, Paint::Strong, "info:"));
+    out.push('\n');
+    for observation in &run.observations {
+        out.push_str(&format!("  {}, {}\n", one_line(&observation.subject), one_line(&observation.seen)));
+    }
     out.push('\n');
 }
 

@@ -29,6 +29,53 @@ fn the_window_follows_the_offending_frame() {
 }
 
 #[test]
+fn the_packet_of_the_tester_is_shown_however_far_behind_the_finding_lies() {
+    let mut long = sample::gap();
+    long.findings.truncate(1);
+    long.findings[0].frame = None;
+    let line = |frame: u32, actor, text: &str| TraceLine {
+        time_ns: 0,
+        actor,
+        text: text.to_owned(),
+        line: None,
+        frame: Some(frame),
+        bytes: None,
+    };
+    long.trace = vec![line(1, Actor::Device, "ACK psn=0"), line(2, Actor::Tester, "CNP icrc=bad")];
+    long.trace.extend((3..90).map(|frame| line(frame, Actor::Device, "RDMA_READ_RESPONSE_MIDDLE")));
+    let text = case(&long, &PLAIN);
+    assert!(text.contains("#2  -->  CNP icrc=bad"), "{text}");
+    assert!(text.contains("lines between"), "{text}");
+    assert!(!text.contains("<--  ACK psn=0"), "{text}");
+}
+
+#[test]
+fn the_script_is_shown_around_the_line_that_the_reason_names() {
+    let mut unsure = sample::gap();
+    unsure.verdict = Verdict::Inconclusive;
+    unsure.findings.clear();
+    unsure.script = (1..60).map(|n| format!("wait {n}ms\n")).collect();
+    unsure.script_line = 10;
+    unsure.reason = "a/b.toml: line 42: there is no region x".to_owned();
+    let text = case(&unsure, &PLAIN);
+    assert!(text.contains(">> 42 | wait 33ms"), "{text}");
+    assert!(!text.contains(" 20 | "), "{text}");
+}
+
+#[test]
+fn a_finding_about_the_golden_trace_is_no_broken_rule() {
+    let mut run = sample::run();
+    run.cases.retain(|case| case.verdict == Verdict::Fail);
+    run.cases.truncate(1);
+    let finding = &mut run.cases[0].findings[0];
+    (finding.rule, finding.level) = (Finding::GOLDEN.to_owned(), Level::Info);
+    run.cases[0].findings.truncate(1);
+    let text = summary(&run, &PLAIN);
+    assert!(!text.contains("broken that the device must keep"), "{text}");
+    assert!(case(&run.cases[0], &PLAIN).contains("golden trace: "));
+}
+
+#[test]
 fn a_reason_that_does_not_fit_is_cut_and_stands_whole_below() {
     let mut cut = sample::gap();
     cut.reason = "word ".repeat(40).trim_end().to_owned();
@@ -53,6 +100,7 @@ fn a_reason_does_not_repeat_what_stands_beside_or_below_it() {
 fn a_summary_of_nothing_says_so() {
     let mut run = sample::run();
     run.cases.clear();
+    run.complete = true;
     let text = summary(&run, &PLAIN);
     assert!(text.ends_with("0 cases: nothing was run\n"), "{text}");
     assert!(text.contains("rocespec list"), "{text}");
@@ -68,6 +116,7 @@ fn a_summary_names_the_report_that_was_written() {
 fn a_clean_run_needs_no_next_step() {
     let mut run = sample::run();
     run.cases.truncate(1);
+    run.complete = true;
     let text = summary(&run, &PLAIN);
     assert!(!text.contains("next:"), "{text}");
     assert!(text.ends_with("1 case: 1 pass\n"), "{text}");
@@ -81,7 +130,7 @@ prop_compose! {
         time_ns in any::<u64>(),
     ) -> Finding {
         let [rule, expected, seen, why] = texts;
-        Finding { rule, level: Level::Must, line, frame, time_ns, expected, seen, why }
+        Finding { rule, level: Level::Must, line, frame, packet: None, time_ns, expected, seen, why }
     }
 }
 
@@ -146,7 +195,7 @@ proptest! {
         prop_assert_eq!(quick_junit::Report::deserialize_from_str(&junit).unwrap().tests, run.cases.len());
 
         let folder = tempfile::tempdir().unwrap();
-        crate::html::write(&run, &|_| crate::html::Dissection::default(), folder.path()).unwrap();
+        crate::html::write(&run, &|_| crate::html::Dissection::default(), &[], folder.path()).unwrap();
         let cases = std::fs::read_dir(folder.path().join("cases")).unwrap().map(|entry| entry.unwrap().path());
         for page in cases.chain([folder.path().join(crate::html::INDEX)]) {
             let page = std::fs::read_to_string(page).unwrap();

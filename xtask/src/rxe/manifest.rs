@@ -43,7 +43,8 @@ pub(super) fn write(path: &Path, release: &str, found: &Found) -> Result<()> {
         qemu: &found.qemu,
         qemu_data: data_folder(&found.qemu),
         memory_mib: 512,
-        cmdline: "console=ttyS0 quiet oops=panic panic=-1 mitigations=off random.trust_cpu=on",
+        // No watchdog: a busy host may keep the guest from running for longer than it waits.
+        cmdline: "console=ttyS0 quiet oops=panic panic=-1 mitigations=off random.trust_cpu=on nowatchdog",
         // Room for a path MTU of 4096 with all headers.
         mtu: 4200,
         guest: End { mac: "52:54:00:aa:00:02", ip4: "10.0.0.2/24", ip6: "fd00::2/64" },

@@ -15,13 +15,15 @@ const DEVICE_FLUSH_GLOBAL: u64 = 1 << 38;
 const DEVICE_FLUSH_PERSISTENT: u64 = 1 << 39;
 const DEVICE_ATOMIC_WRITE: u64 = 1 << 40;
 
-/// An open device, one of its ports and a protection domain for all objects.
+/// An open device, one of its ports, a protection domain for all objects that name no other, and an event channel.
 #[derive(Debug)]
 pub(super) struct Context {
     /// Valid from [`Context::open`] to drop.
     pub(super) raw: *mut ibv::ibv_context,
     /// Valid from [`Context::open`] to drop.
     pub(super) pd: *mut ibv::ibv_pd,
+    /// Where completion queues tell of completions. Valid from [`Context::open`] to drop.
+    pub(super) channel: *mut ibv::ibv_comp_channel,
     pub(super) port: u8,
     /// What the library can post beyond the classic requests.
     pub(super) ops: Ops,
@@ -39,8 +41,19 @@ impl Context {
             unsafe { ibv::ibv_close_device(raw) };
             return Err(format!("{name}: {error}"));
         }
+        // SAFETY: `raw` was opened just now.
+        let channel = unsafe { ibv::ibv_create_comp_channel(raw) };
+        if channel.is_null() {
+            let error = last_error("ibv_create_comp_channel");
+            // SAFETY: nothing lives in the context yet but the domain.
+            unsafe {
+                ibv::ibv_dealloc_pd(pd);
+                ibv::ibv_close_device(raw);
+            }
+            return Err(format!("{name}: {error}"));
+        }
         // From here on, drop cleans up.
-        let mut context = Context { raw, pd, port, ops: Ops::default(), name: name.to_owned() };
+        let mut context = Context { raw, pd, channel, port, ops: Ops::default(), name: name.to_owned() };
         context.port_attributes().map_err(|error| format!("{name} port {port}: {error}"))?;
         context.make_events_non_blocking().map_err(|error| format!("{name}: {error}"))?;
         context.ops = context.probe_ops().map_err(|error| format!("{name}: {error}"))?;
@@ -69,19 +82,24 @@ impl Context {
     }
 
     fn capabilities(&self, gids: &[rocespec_control::Gid]) -> Result<Vec<String>, Failure> {
+        use ibv::ibv_device_cap_flags as flag;
         let device = self.device_attributes()?;
         let extended = device.device_cap_flags_ex;
-        let basic = device.orig_attr.device_cap_flags;
+        let has = |bit: flag| device.orig_attr.device_cap_flags & bit.0 != 0;
         let supports = |kind| QueuePair::probe(self, kind);
         let any_gid = |wanted: &dyn Fn(&rocespec_control::Gid) -> bool| gids.iter().any(wanted);
         let list = [
             ("rc", supports(QpKind::Rc)),
             ("uc", supports(QpKind::Uc)),
             ("ud", supports(QpKind::Ud)),
+            ("xrc", has(flag::IBV_DEVICE_XRC)),
+            ("srq", device.orig_attr.max_srq > 0),
+            ("window_type_1", has(flag::IBV_DEVICE_MEM_WINDOW)),
+            ("window_type_2", has(flag::IBV_DEVICE_MEM_WINDOW_TYPE_2B)),
             ("requester", true),
             ("responder", true),
             ("atomic", device.orig_attr.atomic_cap != ibv::ibv_atomic_cap::IBV_ATOMIC_NONE),
-            ("send_invalidate", basic & ibv::ibv_device_cap_flags::IBV_DEVICE_MEM_MGT_EXTENSIONS.0 != 0),
+            ("send_invalidate", has(flag::IBV_DEVICE_MEM_MGT_EXTENSIONS)),
             ("atomic_write", extended & DEVICE_ATOMIC_WRITE != 0),
             ("flush", extended & DEVICE_FLUSH_GLOBAL != 0),
             ("flush_persistent", extended & DEVICE_FLUSH_PERSISTENT != 0),
@@ -122,13 +140,19 @@ impl Context {
     }
 
     fn make_events_non_blocking(&self) -> Result<(), std::io::Error> {
-        // SAFETY: the context is open, and so is its event descriptor; the calls only touch that descriptor's flags.
-        let result = unsafe {
-            let fd = (*self.raw).async_fd;
-            let flags = libc::fcntl(fd, libc::F_GETFL);
-            libc::fcntl(fd, libc::F_SETFL, flags | libc::O_NONBLOCK)
-        };
-        if result < 0 { Err(std::io::Error::last_os_error()) } else { Ok(()) }
+        // SAFETY: context and channel are open, and so are their descriptors.
+        let descriptors = unsafe { [(*self.raw).async_fd, (*self.channel).fd] };
+        for fd in descriptors {
+            // SAFETY: the calls only touch the flags of an open descriptor.
+            let result = unsafe {
+                let flags = libc::fcntl(fd, libc::F_GETFL);
+                libc::fcntl(fd, libc::F_SETFL, flags | libc::O_NONBLOCK)
+            };
+            if result < 0 {
+                return Err(std::io::Error::last_os_error());
+            }
+        }
+        Ok(())
     }
 }
 
@@ -136,6 +160,7 @@ impl Drop for Context {
     fn drop(&mut self) {
         // SAFETY: every object in the domain holds an `Rc` of this context, so all of them are gone.
         unsafe {
+            ibv::ibv_destroy_comp_channel(self.channel);
             ibv::ibv_dealloc_pd(self.pd);
             ibv::ibv_close_device(self.raw);
         }

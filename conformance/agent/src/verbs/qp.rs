@@ -7,11 +7,13 @@ use std::rc::Rc;
 
 use ibv::ibv_qp_attr_mask as mask;
 use rdma_mummy_sys as ibv;
-use rocespec_control::{Access, Completion, ErrorCode, Failure, QpAttributes, QpCapacity, QpKind, QpState};
+use rocespec_control::{Access, ErrorCode, Failure, QpAttributes, QpCapacity, QpKind, QpState};
 
+use super::completions::{self, CompletionQueue, receive_request};
 use super::context::{Context, mtu_bytes, mtu_code};
-use super::{access_flags, check, last_error, names};
-use crate::backend::failure;
+use super::shared::Pd;
+use super::{Verbs, access_flags, check, last_error, names};
+use crate::backend::{Uses, failure};
 
 /// Bytes that a request may carry inside itself, where the device can do that.
 const INLINE: u32 = 64;
@@ -90,38 +92,43 @@ impl Path {
 }
 
 /// A queue pair with its completion queue.
-#[derive(Debug)]
 pub(crate) struct QueuePair {
     /// Valid until drop.
     pub(super) raw: *mut ibv::ibv_qp,
-    cq: *mut ibv::ibv_cq,
+    pub(super) completions: CompletionQueue,
     pub(super) kind: QpKind,
     pub(super) path: Path,
     /// UD: address handles in use, one for each path.
     pub(super) handles: BTreeMap<Path, *mut ibv::ibv_ah>,
+    uses: Uses<Verbs>,
     pub(super) context: Rc<Context>,
 }
 
 impl QueuePair {
-    pub(super) fn create(context: &Rc<Context>, kind: QpKind, capacity: QpCapacity) -> Result<QueuePair, Failure> {
-        let cq = create_cq(context, capacity)?;
+    pub(super) fn create(
+        context: &Rc<Context>,
+        kind: QpKind,
+        capacity: QpCapacity,
+        uses: Uses<Verbs>,
+    ) -> Result<QueuePair, Failure> {
+        let completions = CompletionQueue::create(context, capacity)?;
         // Atomic writes and flushes are a reliable connection's.
         let ops = if kind == QpKind::Rc { context.ops } else { Ops::default() };
-        match create_raw(context, cq, kind, capacity, ops) {
-            Ok(raw) => Ok(QueuePair {
-                raw,
-                cq,
-                kind,
-                path: Path::default(),
-                handles: BTreeMap::new(),
-                context: Rc::clone(context),
-            }),
-            Err(error) => {
-                // SAFETY: made above and used by nobody.
-                unsafe { ibv::ibv_destroy_cq(cq) };
-                Err(error)
-            }
-        }
+        let raw = create_raw(context, completions.raw, kind, capacity, ops, Some(&uses))?;
+        Ok(QueuePair {
+            raw,
+            completions,
+            kind,
+            path: Path::default(),
+            handles: BTreeMap::new(),
+            uses,
+            context: Rc::clone(context),
+        })
+    }
+
+    /// The protection domain that it is in.
+    pub(super) fn pd(&self) -> *mut ibv::ibv_pd {
+        Pd::of(self.uses.pd.as_ref(), &self.context)
     }
 
     /// Whether the device knows the transport at all.
@@ -252,29 +259,11 @@ impl QueuePair {
     }
 
     pub(super) fn post_receive(&mut self, wr_id: u64, mut piece: ibv::ibv_sge) -> Result<(), Failure> {
-        // Some devices take a piece of 0 bytes for one of 2 GiB.
-        let num_sge = i32::from(piece.length > 0);
-        let mut request = ibv::ibv_recv_wr { wr_id, next: ptr::null_mut(), sg_list: &mut piece, num_sge };
+        let mut request = receive_request(wr_id, &mut piece);
         let mut bad = ptr::null_mut();
         // SAFETY: the queue pair is valid until drop; request and list live over the call, which copies them. The memory is
         // registered; where the tester deregisters it too early, the device reports an error.
         check("ibv_post_recv", unsafe { ibv::ibv_post_recv(self.raw, &mut request, &mut bad) })
-    }
-
-    pub(super) fn poll(&mut self, max: usize) -> Result<Vec<Completion>, Failure> {
-        let mut completions = Vec::new();
-        while completions.len() < max {
-            // SAFETY: all-zero bytes are a valid value of this plain C struct.
-            let mut entry: ibv::ibv_wc = unsafe { std::mem::zeroed() };
-            // SAFETY: the completion queue is valid until drop and the struct lives over the call.
-            match unsafe { ibv::ibv_poll_cq(self.cq, 1, &mut entry) } {
-                0 => break,
-                count if count > 0 => completions.push(completion(&entry)),
-                _ if completions.is_empty() => return Err(last_error("ibv_poll_cq")),
-                _ => break,
-            }
-        }
-        Ok(completions)
     }
 }
 
@@ -283,7 +272,6 @@ impl Drop for QueuePair {
         // SAFETY: made by this object and not destroyed since; the queue pair goes before what it uses.
         unsafe {
             ibv::ibv_destroy_qp(self.raw);
-            ibv::ibv_destroy_cq(self.cq);
             for &handle in self.handles.values() {
                 ibv::ibv_destroy_ah(handle);
             }
@@ -307,13 +295,6 @@ impl Mask {
     }
 }
 
-fn create_cq(context: &Context, capacity: QpCapacity) -> Result<*mut ibv::ibv_cq, Failure> {
-    let entries = (capacity.max_send_wr.saturating_add(capacity.max_recv_wr)).clamp(1, i32::MAX as u32);
-    // SAFETY: the context is open; no completion channel and no user data.
-    let cq = unsafe { ibv::ibv_create_cq(context.raw, entries.cast_signed(), ptr::null_mut(), ptr::null_mut(), 0) };
-    if cq.is_null() { Err(last_error("ibv_create_cq")) } else { Ok(cq) }
-}
-
 /// Makes a queue pair, with room for inline data if the device allows that.
 fn create_raw(
     context: &Context,
@@ -321,17 +302,23 @@ fn create_raw(
     kind: QpKind,
     capacity: QpCapacity,
     ops: Ops,
+    uses: Option<&Uses<Verbs>>,
 ) -> Result<*mut ibv::ibv_qp, Failure> {
     let with_inline = |inline| {
         // SAFETY: all-zero bytes are a valid value of this plain C struct.
         let mut init: ibv::ibv_qp_init_attr_ex = unsafe { std::mem::zeroed() };
         init.send_cq = cq;
         init.recv_cq = cq;
-        init.pd = context.pd;
+        init.pd = Pd::of(uses.and_then(|uses| uses.pd.as_ref()), context);
+        if let Some(srq) = uses.and_then(|uses| uses.srq.as_ref()) {
+            init.srq = srq.raw;
+        }
         init.qp_type = match kind {
             QpKind::Rc => ibv::ibv_qp_type::IBV_QPT_RC,
             QpKind::Uc => ibv::ibv_qp_type::IBV_QPT_UC,
             QpKind::Ud => ibv::ibv_qp_type::IBV_QPT_UD,
+            QpKind::XrcInitiator => ibv::ibv_qp_type::IBV_QPT_XRC_SEND,
+            QpKind::XrcTarget => ibv::ibv_qp_type::IBV_QPT_XRC_RECV,
         };
         init.cap.max_send_wr = capacity.max_send_wr;
         init.cap.max_recv_wr = capacity.max_recv_wr;
@@ -339,6 +326,10 @@ fn create_raw(
         init.cap.max_recv_sge = 1;
         init.cap.max_inline_data = inline;
         init.comp_mask = ibv::ibv_qp_init_attr_mask::IBV_QP_INIT_ATTR_PD.0;
+        if let Some(domain) = uses.and_then(|uses| uses.xrc_domain.as_ref()) {
+            init.comp_mask |= ibv::ibv_qp_init_attr_mask::IBV_QP_INIT_ATTR_XRCD.0;
+            init.xrcd = domain.raw;
+        }
         if ops.flags() != 0 {
             init.comp_mask |= ibv::ibv_qp_init_attr_mask::IBV_QP_INIT_ATTR_SEND_OPS_FLAGS.0;
             init.send_ops_flags = ops.flags().into();
@@ -352,8 +343,8 @@ fn create_raw(
 
 fn try_out(context: &Context, kind: QpKind, ops: Ops) -> bool {
     let capacity = QpCapacity { max_send_wr: 1, max_recv_wr: 1 };
-    let Ok(cq) = create_cq(context, capacity) else { return false };
-    let made = create_raw(context, cq, kind, capacity, ops);
+    let Ok(cq) = completions::create_raw(context, capacity) else { return false };
+    let made = create_raw(context, cq, kind, capacity, ops, None);
     // SAFETY: both were made just now and nothing uses them.
     unsafe {
         if let Ok(qp) = made {
@@ -379,25 +370,4 @@ fn rights(flags: u32) -> Vec<Access> {
     .filter(|(_, bit)| flags & bit.0 != 0)
     .map(|(right, _)| right)
     .collect()
-}
-
-fn completion(entry: &ibv::ibv_wc) -> Completion {
-    use ibv::ibv_wc_flags as flag;
-    let has = |bit: flag| entry.wc_flags & bit.0 != 0;
-    // SAFETY: both variants of the union are 32 bits of plain data; the flags say which one is meant.
-    let (immediate, invalidated) = unsafe {
-        let data = entry.imm_data_invalidated_rkey_union;
-        (u32::from_be(data.imm_data), data.invalidated_rkey)
-    };
-    let success = entry.status == ibv::ibv_wc_status::IBV_WC_SUCCESS;
-    Completion {
-        wr_id: entry.wr_id,
-        status: names::status(entry.status),
-        opcode: names::completion_opcode(entry.opcode),
-        byte_len: entry.byte_len,
-        immediate: (success && has(flag::IBV_WC_WITH_IMM)).then_some(immediate),
-        invalidated_rkey: (success && has(flag::IBV_WC_WITH_INV)).then_some(invalidated),
-        src_qpn: entry.src_qp,
-        grh: success && has(flag::IBV_WC_GRH),
-    }
 }

@@ -37,6 +37,7 @@ impl QueuePair {
             Opcode::RdmaRead => (code::IBV_WR_RDMA_READ, rdma),
             Opcode::CompareSwap => (code::IBV_WR_ATOMIC_CMP_AND_SWP, atomic),
             Opcode::FetchAdd => (code::IBV_WR_ATOMIC_FETCH_AND_ADD, atomic),
+            Opcode::LocalInvalidate => (code::IBV_WR_LOCAL_INV, rdma),
             Opcode::AtomicWrite | Opcode::Flush => {
                 return Err(failure(ErrorCode::Unsupported, "not a classic request"));
             }
@@ -46,7 +47,7 @@ impl QueuePair {
             wr = ibv::wr_t { ud: ibv::ud_t { ah: self.address_handle(request)?, remote_qpn, remote_qkey } };
         }
         let immediate = match request.opcode {
-            Opcode::SendWithInvalidate => {
+            Opcode::SendWithInvalidate | Opcode::LocalInvalidate => {
                 ibv::imm_data_invalidated_rkey_union_t { invalidated_rkey: request.immediate }
             }
             _ => ibv::imm_data_invalidated_rkey_union_t { imm_data: request.immediate.to_be() },
@@ -62,7 +63,7 @@ impl QueuePair {
             send_flags: flags(&request.flags),
             imm_data_invalidated_rkey_union: immediate,
             wr,
-            qp_type: ibv::qp_type_t { xrc: ibv::xrc_t { remote_srqn: 0 } },
+            qp_type: ibv::qp_type_t { xrc: ibv::xrc_t { remote_srqn: request.remote_srqn } },
             // SAFETY: all-zero bytes are a valid value of either variant; only memory window requests look at it.
             bind_mw_tso_union: unsafe { std::mem::zeroed() },
         };
@@ -126,8 +127,8 @@ impl QueuePair {
             return Err(failure(ErrorCode::BadArgument, message));
         }
         let mut attributes = path.address_handle(self.context.port);
-        // SAFETY: the domain is valid as long as the context and the struct lives over the call.
-        let handle = unsafe { ibv::ibv_create_ah(self.context.pd, &mut attributes) };
+        // SAFETY: the domain is valid as long as the queue pair and the struct lives over the call.
+        let handle = unsafe { ibv::ibv_create_ah(self.pd(), &mut attributes) };
         if handle.is_null() {
             return Err(last_error("ibv_create_ah"));
         }

@@ -83,7 +83,7 @@ impl Memory {
     pub(crate) fn deregister(&mut self, handle: MemoryHandle, defects: Defects) -> Result<(), VerbError> {
         let region = self.own_region_mut(handle).ok_or(VerbError::NoSuchObject)?;
         // rule: memory.responder.bound-region
-        if region.windows > 0 {
+        if region.windows > 0 && !defects.has(Defect::DeregistersBoundRegion) {
             return Err(VerbError::InUse);
         }
         // rule: memory.responder.deregister

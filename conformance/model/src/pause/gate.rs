@@ -13,9 +13,14 @@ pub struct PauseGate {
     speed: LinkSpeed,
     station: MacAddr,
     defects: Defects,
+    /// When each class was last told something.
+    told: [Time; 8],
     /// When each class may send again.
     until: [Time; 8],
 }
+
+/// Quanta for which a port that stops late goes on: more than any bound.
+const LATE: u16 = 1000;
 
 /// Why a MAC control frame says nothing to a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,7 +38,7 @@ pub enum Ignored {
 impl PauseGate {
     /// The gate of a port with this address and speed, open for all classes.
     pub fn new(config: PauseConfig, speed: LinkSpeed, station: MacAddr) -> PauseGate {
-        PauseGate { config, speed, station, defects: Defects::NONE, until: [Time::ZERO; 8] }
+        PauseGate { config, speed, station, defects: Defects::NONE, told: [Time::ZERO; 8], until: [Time::ZERO; 8] }
     }
 
     /// The same with deviations.
@@ -69,6 +74,7 @@ impl PauseGate {
                 Ok(())
             }
             (Control::Pfc(pfc), PauseMode::Pfc { classes }) => {
+                let classes = if self.has(Defect::PausesAllClasses) { 0xff } else { classes };
                 for class in (0..8).filter(|class| classes >> class & 1 == 1) {
                     if let Some(quanta) = self.timer(&pfc, class) {
                         self.hold(class, now, quanta);
@@ -83,8 +89,13 @@ impl PauseGate {
     /// When a frame of `class`, 0 to 7, may begin: `now`, or when the pause of its class ends. Higher bits of the class
     /// are not looked at.
     pub fn may_begin_at(&self, now: Time, class: u8) -> Time {
+        let class = usize::from(class & 7);
+        // rule: pause.link.stop-bound, pause.link.class-stop-bound
+        if self.has(Defect::StopsLate) && now < self.told[class] + self.speed.time_of_quanta(LATE) {
+            return now;
+        }
         // rule: pause.link.xoff, pause.link.expiry
-        self.until[usize::from(class & 7)].max(now)
+        self.until[class].max(now)
     }
 
     /// What a frame says of a class, if anything.
@@ -106,6 +117,7 @@ impl PauseGate {
         let old = self.until[usize::from(class)].max(now);
         let speed = if self.has(Defect::CountsQuantaAtOneGigabit) { LinkSpeed::G1 } else { self.speed };
         let pause = speed.time_of_quanta(quanta);
+        self.told[usize::from(class)] = now;
         self.until[usize::from(class)] = match quanta {
             0 if self.has(Defect::IgnoresXon) => old,
             0 => now,

@@ -47,6 +47,9 @@ impl LinkSpeed {
         self.0
     }
 
+    /// Bytes that a frame takes on the wire beside its own: check sequence, preamble, start delimiter and gap.
+    pub const OVERHEAD: u64 = FCS + AROUND;
+
     /// How long so many bits take, rounded up to whole nanoseconds.
     pub const fn time_of_bits(self, bits: u64) -> Duration {
         let nanos = (bits as u128 * 1_000_000_000).div_ceil(self.0 as u128);

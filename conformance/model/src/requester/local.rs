@@ -72,14 +72,15 @@ pub(super) fn begin(qp: &mut Qp, cx: &Context<'_>) {
         || cx.memory.allows_local(cx.owner.pd, mr, offset, bytes.into(), right, cx.defects);
     work.stage = if work.needs_response() && depth == 0 && !cx.has(Defect::ExceedsRdAtomic) {
         Stage::Faulty(Status::LocalQpOperationError)
-    } else if qp.kind == QpKind::Ud && length as usize > mtu {
+    } else if qp.kind == QpKind::Ud && length as usize > mtu && !cx.has(Defect::UdSendsTooMuch) {
         // rule: ud.requester.length
         Stage::Faulty(Status::LocalLengthError)
     } else if !has_data {
         Stage::Faulty(Status::LocalProtectionError)
     } else {
         let psns = if cx.has(Defect::ReadTakesOnePsn) { work.packets(mtu) } else { work.psns(mtu) };
-        let first = requester.next;
+        // rule: rc.requester.psn-order, uc.requester.psn-order
+        let first = if cx.has(Defect::SkipsPsn) { requester.next.next() } else { requester.next };
         requester.next = first.plus(psns);
         Stage::Begun(Span { first, psns })
     };

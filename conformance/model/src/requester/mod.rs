@@ -33,6 +33,7 @@ use crate::counters::Counter;
 use crate::defect::Defect;
 use crate::packet::Packet;
 use crate::qp::Qp;
+use crate::responder::refuse_as_request;
 use crate::schedule::Turn;
 use crate::time::Time;
 use crate::verbs::{Destination, EventKind, QpKind, QpState, SendRequest};
@@ -251,6 +252,9 @@ pub(crate) fn receive(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) {
     }
     let psn = packet.bth.psn;
     let is_outstanding = psn.is_within(qp.requester.oldest, qp.requester.outstanding());
+    if !is_outstanding && cx.has(Defect::AnswersStrayResponse) {
+        return refuse_as_request(qp, packet, cx);
+    }
     if !is_outstanding {
         return acknowledge::take_old_or_ghost(qp, packet, cx);
     }

@@ -19,7 +19,8 @@ pub(super) fn may_send(qp: &Qp, cx: &Context<'_>) -> bool {
     let may_begin = match qp.state {
         QpState::Rts => true,
         // What has begun goes on.
-        QpState::Sqd => work.span().is_some(),
+        // rule: rc.requester.drain
+        QpState::Sqd => work.span().is_some() || cx.has(Defect::BeginsWhileStopped),
         _ => false,
     };
     // A request that cannot be carried out fails in its place, when those before it are done. What is done here waits for

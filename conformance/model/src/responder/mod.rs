@@ -138,8 +138,8 @@ fn region(psn: Psn, expected: Psn, cx: &Context<'_>) -> Region {
     }
 }
 
-/// Takes a CNP for a request with an opcode that it does not know, as only a defect does.
-pub(crate) fn refuse_cnp(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) {
+/// Takes a packet that is no request for one with an opcode that it does not know, as only a defect does.
+pub(crate) fn refuse_as_request(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) {
     acknowledge::nak(qp, packet.bth.psn, NakCode::InvalidRequest, cx);
 }
 

@@ -28,7 +28,12 @@ pub(super) fn receive(qp: &mut Qp, packet: &Roce<'_>, cx: &mut Context<'_>) {
         return cx.count(Counter::DropMessage);
     }
     // rule: ud.responder.not-ready
-    let Some(receive) = qp.next_receive(cx) else { return cx.count(Counter::DropNotReady) };
+    let Some(receive) = qp.next_receive(cx) else {
+        if cx.has(Defect::UdAnswersNotReady) {
+            acknowledge::rnr_nak(qp, packet.bth.psn, cx);
+        }
+        return cx.count(Counter::DropNotReady);
+    };
     deliver(qp, &request, receive, cx);
     // rule: ud.responder.silent
     if cx.has(Defect::UdAcknowledges) {

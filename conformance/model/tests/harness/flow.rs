@@ -83,7 +83,7 @@ impl Flow {
         }
     }
 
-    fn connect(&mut self, peer: u32, dscp: u8) {
+    pub fn connect(&mut self, peer: u32, dscp: u8) {
         let none = QpAttributes::default();
         self.add(
             QpKind::Rc,

@@ -1,6 +1,6 @@
-//! PAUSE and priority-based flow control.
+//! PAUSE and priority-based flow control, VLAN tags.
 
-use rocespec_codec::{Control, MacAddr, Pause, Pfc};
+use rocespec_codec::{Control, MacAddr, Pause, Pfc, Roce, Tag};
 use rocespec_model::{ClassBy, Config, Defects, LinkSpeed, PauseConfig, PauseMode};
 
 use crate::harness::flow::{Flow, control, nothing, pfc, tag, write};
@@ -44,5 +44,12 @@ pub(crate) const PROBES: &[super::Probe] = &[
         let frame = write(&flow, 0, nothing, nothing);
         flow.receive(&frame);
         format!("{}", flow.count(10))
+    },
+    |defects| {
+        let mut flow = Flow::idle(Config { defects, ..Config::default() }, &[0]);
+        let tagged = |packet: &mut Roce<'_>| packet.eth.tags.push(Tag { tpid: 0x8100, tci: 5 });
+        let frame = write(&flow, 0, tagged, nothing);
+        flow.receive(&frame);
+        format!("{:?}", flow.run(10)[0].look(|answer| answer.eth.tags.clone()))
     },
 ];

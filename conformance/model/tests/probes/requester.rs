@@ -4,13 +4,13 @@ use std::time::Duration;
 
 use rocespec_codec::NakCode;
 use rocespec_model::SendOperation::{FetchAdd, RdmaRead, RdmaWrite, Send, SendWithImmediate};
-use rocespec_model::{Access, CreditUse, Defects, SendFlags, SendRequest};
+use rocespec_model::{Access, CreditUse, Defects, QpState, SendFlags, SendRequest};
 
 use super::{Probe, Trace, trace};
 use crate::harness::requester::{
     T, ack, ack_with_credits, nak, read_first, read_last, read_middle, read_only, requester_with, rnr_nak, sequence_nak,
 };
-use crate::harness::{Lab, MTU, Options, Req};
+use crate::harness::{Lab, MTU, Options, Req, to};
 
 fn run(defects: Defects, script: impl FnOnce(&mut Lab)) -> Trace {
     run_with(defects, |_| {}, script)
@@ -53,6 +53,13 @@ pub(crate) const PROBES: &[Probe] = &[
             lab.submit(request);
         })
     },
+    |defects| {
+        run(defects, |lab| {
+            lab.modify(to(QpState::Sqd));
+            lab.start(0, RdmaWrite, 8);
+        })
+    },
+    |defects| run(defects, |lab| answers(lab, [ack(0xff_ffff, 0)])),
     // Sending again.
     |defects| {
         run_with(

@@ -100,6 +100,49 @@ pub(crate) const PROBES: &[Probe] = &[
         let lines = lab.send_frame(&as_v1);
         trace(&mut lab, &lines)
     },
+    |defects| run(defects, [send(0).tweak(|packet| packet.udp.as_mut().unwrap().dport = 4790)]),
+    |defects| run(defects, [send(0).tweak(|packet| packet.udp.as_mut().unwrap().sport = 69)]),
+    |defects| {
+        run(
+            defects,
+            [send(0).tweak(|packet| {
+                let Net::V4(ip) = &mut packet.net else { return };
+                ip.version = 6;
+            })],
+        )
+    },
+    |defects| {
+        run(
+            defects,
+            [send(0).tweak(|packet| {
+                let Net::V4(ip) = &mut packet.net else { return };
+                ip.total_len += 4;
+            })],
+        )
+    },
+    |defects| {
+        let foreign = send(1).tweak(|packet| {
+            let Net::Grh(ip) = &mut packet.net else { return };
+            ip.next_header = 17;
+        });
+        run_with(defects, |options| options.ip = Ip::Grh, [send(0), foreign])
+    },
+    |defects| run(defects, [req(Opcode::RC_SEND_ONLY, 0).tweak(|packet| packet.bth.pad_count = 3)]),
+    |defects| {
+        let mut lab = lab_with(|options| options.defects = defects);
+        let mut cut = write(0, 0, 0).frame(&lab);
+        // Without the RETH: 34 bytes of Ethernet and IP, 8 of UDP, 12 of BTH and 4 of ICRC are left.
+        (cut[17], cut[39]) = (44, 24);
+        cut.truncate(58);
+        let mut lines = lab.send_frame(&cut);
+        // Lengths of less than their own headers end nothing.
+        for length in [0, 7, 8, 11, 12] {
+            cut[39] = length;
+            lines.extend(lab.send_frame(&cut));
+        }
+        trace(&mut lab, &lines)
+    },
+    |defects| run_with(defects, |options| options.ip = Ip::V6, [send(0)]),
     |defects| run(defects, [req(Opcode::RC_SEND_ONLY, 0)]),
     |defects| {
         let path = |options: &mut Options| {
@@ -109,6 +152,7 @@ pub(crate) const PROBES: &[Probe] = &[
     },
     // BTH.
     |defects| run(defects, [send(0).bth(|bth| bth.dest_qp = Qpn::new(0x999))]),
+    |defects| run(defects, [send(0).bth(|bth| bth.dest_qp = Qpn::MULTICAST)]),
     |defects| run(defects, [req(Opcode::UC_SEND_ONLY, 0).len(8)]),
     |defects| run(defects, [send(0).bth(|bth| bth.tver = 1)]),
     |defects| run(defects, [send(0).bth(|bth| bth.pkey = PKey::new(0x1234))]),

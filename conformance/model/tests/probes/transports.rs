@@ -72,6 +72,7 @@ pub(crate) const PROBES: &[Probe] = &[
         receive(QpKind::Ud, defects, [wrong])
     },
     |defects| receive(QpKind::Ud, defects, [ud(0).len(1000)]),
+    |defects| receive(QpKind::Ud, defects, (0..5).map(ud)),
     |defects| {
         let mut lab = lab(QpKind::Ud, defects);
         lab.options.ip = Ip::Grh;
@@ -96,6 +97,7 @@ pub(crate) const PROBES: &[Probe] = &[
         trace(&mut lab, &lines) + &format!("{:?}", lab.port.poll(second, 9))
     },
     |defects| send(QpKind::Ud, defects, [ud_send(0x77), ud_send(0x8000_0001)]),
+    |defects| send(QpKind::Ud, defects, [SendRequest { length: 5000, ..ud_send(0x77) }]),
     // States.
     |defects| {
         let mut lab = lab_with(|options| options.defects = defects);
@@ -162,6 +164,14 @@ pub(crate) const PROBES: &[Probe] = &[
         window(defects, WindowKind::Type2, |lab, key| {
             lab.submit(SendRequest { rkey: key, ..SendRequest::new(6, SendOperation::LocalInvalidate) });
             write(64, 4, key)
+        })
+    },
+    |defects| {
+        window(defects, WindowKind::Type2, |lab, key| {
+            let held = std::mem::replace(&mut lab.mr, lab.port.register_memory(4096, Access::NONE).unwrap());
+            // Refused, unless by the defect; what the key opens then shows which.
+            let _ = lab.port.deregister_memory(held.handle);
+            write(held.va.wrapping_sub(lab.mr.va) as i64 + 64, 4, key)
         })
     },
     |defects| window(defects, WindowKind::Type1, |_, key| write(64, 4, RKey::new(key.get().wrapping_sub(1)))),

@@ -13,7 +13,7 @@ const ROW: usize = 16;
 
 /// Prints the bytes of a frame: a row for each part, or sixteen to a row where nothing is known of them.
 pub(super) fn print(sight: &Sight<'_>, out: &mut impl Write) -> io::Result<()> {
-    let data = &sight.captured.data[..];
+    let data = sight.bytes();
     let Some(packet) = sight.packet() else {
         return rows(data, 0, "", out);
     };

@@ -7,23 +7,22 @@ use rocespec_reports::html::{Dissection, Part};
 use super::bytes::meaning;
 use super::layout;
 use super::sight::{Sight, What, opcode_name};
+use crate::capture::inside::Opener;
 use crate::capture::{CapturedFrame, LINKTYPE_ETHERNET};
 
 /// The parts of a frame, and what is wrong with it. What is not RoCE is one part with all of its fields; what cannot be
 /// read has none.
 pub(in crate::cli) fn dissect(frame: &[u8]) -> Dissection {
     let captured = CapturedFrame {
-        number: 1,
-        time_ns: 0,
-        interface: 0,
         linktype: LINKTYPE_ETHERNET,
         original_len: u32::try_from(frame.len()).unwrap_or(u32::MAX),
         data: frame.to_vec(),
-        comment: None,
+        ..CapturedFrame::default()
     };
-    let sight = Sight::of(&captured);
+    let mut opener = Opener::default();
+    let sight = Sight::of(opener.open(&captured));
     let parts = match (&sight.what, sight.packet()) {
-        (What::Other(Some(other)), _) => vec![whole(other, frame.len())],
+        (What::Other(other), _) => vec![whole(other, frame.len())],
         (_, Some(packet)) => layout::parts(packet).into_iter().map(|part| named(packet, part)).collect(),
         _ => Vec::new(),
     };

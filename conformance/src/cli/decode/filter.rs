@@ -1,4 +1,4 @@
-//! Which packets are printed.
+//! Which packets are meant.
 
 use std::net::IpAddr;
 
@@ -8,7 +8,7 @@ use super::sight::Sight;
 
 /// Every condition that is given has to hold.
 #[derive(Debug, clap::Args)]
-pub(super) struct Filter {
+pub(in crate::cli) struct Filter {
     /// Only packets to this queue pair, or from it where the packet says so (UD, RD). Can be given more than once.
     #[arg(long, value_name = "NUMBER", value_parser = qp)]
     qp: Vec<u32>,
@@ -37,7 +37,7 @@ pub(super) struct Filter {
 
 impl Filter {
     /// True when it keeps anything out.
-    pub(super) fn is_set(&self) -> bool {
+    pub(in crate::cli) fn is_set(&self) -> bool {
         self.errors || self.looks_at_packets()
     }
 
@@ -45,8 +45,8 @@ impl Filter {
         !self.qp.is_empty() || !self.opcode.is_empty() || self.psn.is_some() || self.from.is_some() || self.to.is_some()
     }
 
-    /// True for a packet that is to be printed. What cannot be read fits no condition but `--errors`.
-    pub(super) fn takes(&self, sight: &Sight<'_>) -> bool {
+    /// True for a packet that is meant. What cannot be read fits no condition but `--errors`.
+    pub(in crate::cli) fn takes(&self, sight: &Sight<'_>) -> bool {
         if self.errors && sight.wrong.is_empty() {
             return false;
         }

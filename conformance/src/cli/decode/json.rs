@@ -30,6 +30,8 @@ struct Object<'s> {
     interface: u32,
     frame_len: u32,
     captured_len: usize,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    around: Vec<String>,
     kind: &'static str,
     #[serde(skip_serializing_if = "Option::is_none")]
     opcode: Option<String>,
@@ -71,7 +73,7 @@ impl<'a> Printer<'a> {
         let is_whole = matches!(sight.what, What::Roce { packet: _, .. });
         let has_headers = match &sight.what {
             What::Partial(partial) => partial.has_headers,
-            What::Roce { packet: _, .. } | What::Other(_) => is_whole,
+            _ => is_whole,
         };
         let scope = Scope::default();
         let line = |frame: &Frame<'_>| {
@@ -94,24 +96,25 @@ impl<'a> Printer<'a> {
             interface: captured.interface,
             frame_len: captured.original_len,
             captured_len: captured.data.len(),
+            around: sight.carried.iter().flat_map(|carried| &carried.around).map(ToString::to_string).collect(),
             kind: kind(sight),
             opcode: packet.map(|packet| opcode_name(packet.bth.opcode)),
             line: match &sight.what {
                 What::Roce { packet, .. } => Some(line(&Frame::Roce(packet.clone()))),
-                What::Other(Some(frame)) => Some(line(frame)),
-                What::Other(None) | What::Partial(_) => None,
+                What::Other(frame) => Some(line(frame)),
+                What::InfiniBand(_) | What::Unknown | What::Partial(_) => None,
             },
             fields: packet.filter(|_| has_headers).map(|packet| Fields { packet, is_whole }),
             payload_len: match &sight.what {
                 What::Roce { packet, .. } => Some(packet.payload.len()),
                 What::Partial(partial) => partial.payload_len,
-                What::Other(_) => None,
+                What::Other(_) | What::InfiniBand(_) | What::Unknown => None,
             },
             payload: packet.filter(|_| has_headers && self.args.payload).map(|packet| hex(packet.payload)),
             mad: sight.mad().map(mads::Datagram),
             wrong: &sight.wrong,
             comment: captured.comment.as_deref(),
-            bytes: self.args.bytes.then(|| hex(&captured.data)),
+            bytes: self.args.bytes.then(|| hex(sight.bytes())),
             parts: packet.filter(|_| is_whole && self.args.bytes).map(parts),
         };
         serde_json::to_writer(&mut *out, &object)?;
@@ -121,7 +124,8 @@ impl<'a> Printer<'a> {
 
 fn kind(sight: &Sight<'_>) -> &'static str {
     match (&sight.what, sight.packet().map(|packet| &packet.net)) {
-        (What::Other(_), _) => "other",
+        (What::Other(_) | What::Unknown, _) => "other",
+        (What::InfiniBand(_), _) => "infiniband",
         (_, Some(Net::V4(_))) => "rocev2-ipv4",
         (_, Some(Net::V6(_))) => "rocev2-ipv6",
         (_, Some(Net::Grh(_))) => "rocev1",

@@ -6,13 +6,13 @@ use rocespec_codec::{Header, Net, Roce};
 
 /// Some bytes of a packet that hold one field, or several that share them.
 #[derive(Debug, Clone)]
-pub(super) struct Part {
+pub(in crate::cli) struct Part {
     /// Bytes of the frame.
-    pub(super) bytes: Range<usize>,
+    pub(in crate::cli) bytes: Range<usize>,
     /// Name of the layer.
-    pub(super) layer: &'static str,
+    pub(in crate::cli) layer: &'static str,
     /// Fields by their names in [`rocespec_codec::field::FIELDS`], high bits first; `opcode` is that of the BTH.
-    pub(super) fields: &'static [&'static str],
+    pub(in crate::cli) fields: &'static [&'static str],
 }
 
 /// Length and fields, in wire order.
@@ -73,7 +73,7 @@ fn header(header: Header) -> (&'static str, Layout) {
 }
 
 /// The whole frame, part by part. Parts without bytes are left out.
-pub(super) fn parts(packet: &Roce<'_>) -> Vec<Part> {
+pub(in crate::cli) fn parts(packet: &Roce<'_>) -> Vec<Part> {
     let mut parts = Vec::with_capacity(48);
     let mut at = 0;
     let mut put = |layer, layout: &[(usize, &'static [&'static str])]| {

@@ -2,22 +2,23 @@
 
 mod bytes;
 mod dissect;
-mod filter;
-mod input;
+pub(super) mod filter;
 mod json;
-mod layout;
+pub(super) mod layout;
 mod mads;
-mod sight;
+pub(super) mod sight;
 mod text;
 
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use super::frames::{self, Frames};
+use super::input::Input;
 use super::{Outcome, output};
+use crate::capture::inside::Opener;
 use crate::capture::{CapturedFrame, Reader};
 pub(super) use dissect::dissect;
 use filter::Filter;
-use input::Input;
 use sight::{Sight, What};
 
 /// Print the packets of capture files, one line each.
@@ -26,12 +27,20 @@ use sight::{Sight, What};
 /// docs/notation.md; fields that hold the ordinary value of their path are left out. Behind `#` stands what is wrong.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// pcap or pcapng files of Ethernet frames; `-` is standard input.
+    /// pcap or pcapng files, also packed with gzip or zstd; `-` is standard input.
     #[arg(value_name = "FILE", required = true)]
     files: Vec<PathBuf>,
 
+    /// Only frames with these numbers, both ends included: 17, 100..250, 100.., ..250. Can be given more than once.
+    #[arg(long, value_name = "A..B", value_parser = frames::frames)]
+    frames: Vec<Frames>,
+
     #[command(flatten)]
     filter: Filter,
+
+    /// A UDP port that is RoCE v2 besides 4791. Can be given more than once.
+    #[arg(long, value_name = "NUMBER")]
+    port: Vec<u16>,
 
     /// Also print what is not RoCE.
     #[arg(long)]
@@ -97,7 +106,7 @@ fn file(args: &Args, path: &Path, left: &mut u64, out: &mut impl Write) -> anyho
     let input = Input::open(path)?;
     let bar = input.bar.clone();
     let mut count = Count::default();
-    let result = frames(args, path, left, &mut count, input, out);
+    let result = read(args, path, left, &mut count, input, out);
     bar.finish_and_clear();
     result?;
     if count.packets == 0 || count.printed == 0 {
@@ -106,6 +115,9 @@ fn file(args: &Args, path: &Path, left: &mut u64, out: &mut impl Write) -> anyho
         let (name, number) =
             (path.display(), |count, noun| format!("{count} {noun}{}", if count == 1 { "" } else { "s" }));
         match count.packets {
+            0 if !args.frames.is_empty() => {
+                eprintln!("rocespec: {name}: no RoCE packet among the frames that you asked for");
+            }
             0 => eprintln!("rocespec: {name}: {}, no RoCE packet among them", number(count.frames, "frame")),
             packets => eprintln!("rocespec: {name}: {}, none that you asked for", number(packets, "RoCE packet")),
         }
@@ -117,7 +129,7 @@ fn file(args: &Args, path: &Path, left: &mut u64, out: &mut impl Write) -> anyho
 const BATCH_FRAMES: usize = 4096;
 const BATCH_BYTES: usize = 4 << 20;
 
-fn frames(
+fn read(
     args: &Args,
     path: &Path,
     left: &mut u64,
@@ -131,14 +143,16 @@ fn frames(
     let mut start_ns = args.epoch.then_some(0);
     let mut reader = Reader::new(input);
     let allowed = *left;
-    while *left > 0 {
+    let last = args.frames.iter().map(Frames::last).max().unwrap_or(u64::MAX);
+    while *left > 0 && count.frames < last {
         let mut batch = Vec::new();
         let mut damage = None;
         let mut bytes = 0;
-        while batch.len() < if alone { 1 } else { BATCH_FRAMES } && bytes < BATCH_BYTES {
+        let most = if alone { 1 } else { BATCH_FRAMES as u64 }.min(last - count.frames);
+        while (batch.len() as u64) < most && bytes < BATCH_BYTES {
             match reader.next() {
                 Some(Ok(captured)) => {
-                    bytes += captured.data.len();
+                    bytes += captured.data.len() + captured.comment.as_ref().map_or(0, String::len);
                     batch.push(captured);
                 }
                 Some(Err(error)) => {
@@ -200,18 +214,24 @@ fn print_batch(
     Ok(())
 }
 
+struct Printer<'a> {
+    opener: Opener,
+    form: Form<'a>,
+}
+
 #[expect(clippy::large_enum_variant, reason = "there is one of them")]
-enum Printer<'a> {
+enum Form<'a> {
     Text(text::Printer<'a>),
     Json(json::Printer<'a>),
 }
 
 impl<'a> Printer<'a> {
     fn new(args: &'a Args, path: &Path, start_ns: u64) -> Self {
-        match args.format {
-            output::Format::Text => Printer::Text(text::Printer::new(args, start_ns)),
-            output::Format::Json => Printer::Json(json::Printer::new(args, path)),
-        }
+        let form = match args.format {
+            output::Format::Text => Form::Text(text::Printer::new(args, start_ns)),
+            output::Format::Json => Form::Json(json::Printer::new(args, path)),
+        };
+        Printer { opener: Opener::with_ports(&args.port[..]), form }
     }
 
     /// Counts a frame, and prints it if it is asked for.
@@ -223,8 +243,11 @@ impl<'a> Printer<'a> {
         out: &mut Vec<u8>,
     ) -> std::io::Result<()> {
         count.frames += 1;
-        let sight = Sight::of(captured);
-        if matches!(sight.what, What::Other(_)) {
+        if !args.frames.is_empty() && !args.frames.iter().any(|range| range.has(captured.number)) {
+            return Ok(());
+        }
+        let sight = Sight::of(self.opener.open(captured));
+        if matches!(sight.what, What::Other(_) | What::InfiniBand(_) | What::Unknown) {
             if !args.others || args.filter.is_set() {
                 return Ok(());
             }
@@ -235,9 +258,9 @@ impl<'a> Printer<'a> {
             }
         }
         count.printed += 1;
-        match self {
-            Printer::Text(printer) => printer.print(&sight, out),
-            Printer::Json(printer) => printer.print(&sight, out),
+        match &mut self.form {
+            Form::Text(printer) => printer.print(&sight, out),
+            Form::Json(printer) => printer.print(&sight, out),
         }
     }
 }

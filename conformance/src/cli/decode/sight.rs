@@ -4,22 +4,25 @@ use std::sync::LazyLock;
 
 use rocespec_codec::field::{FIELDS, Field, Kind, Ordinary, Value};
 use rocespec_codec::mad::{self, Mad};
-use rocespec_codec::{Datagram, Frame, Lax, Opcode, Roce, decode, decode_lax, icrc};
+use rocespec_codec::{Datagram, Frame, Opcode, Roce, decode, decode_lax, icrc};
 
-use crate::capture::{CapturedFrame, LINKTYPE_ETHERNET};
+use crate::capture::CapturedFrame;
+use crate::capture::inside::{Carried, Inside, NativeInfiniBand, Opened};
 
 /// What is seen of a captured frame.
-pub(super) struct Sight<'a> {
-    pub(super) captured: &'a CapturedFrame,
-    pub(super) what: What<'a>,
+pub(in crate::cli) struct Sight<'a> {
+    pub(in crate::cli) captured: &'a CapturedFrame,
+    /// The Ethernet frame in it. `None`: there is none.
+    pub(in crate::cli) carried: Option<Carried<'a>>,
+    pub(in crate::cli) what: What<'a>,
     /// What is wrong with it, in words.
-    pub(super) wrong: Vec<String>,
+    pub(in crate::cli) wrong: Vec<String>,
     /// The capture holds only its beginning.
-    pub(super) is_cut: bool,
+    pub(in crate::cli) is_cut: bool,
 }
 
 /// What a captured frame is.
-pub(super) enum What<'a> {
+pub(in crate::cli) enum What<'a> {
     Roce {
         /// As it is.
         packet: Roce<'a>,
@@ -28,70 +31,93 @@ pub(super) enum What<'a> {
     },
     /// RoCE that ends before its ICRC, or could not be read to its end.
     Partial(Box<Partial<'a>>),
-    /// Not RoCE. `None`: not even Ethernet.
-    Other(Option<Frame<'a>>),
+    /// Not RoCE.
+    Other(Frame<'a>),
+    /// Not even Ethernet.
+    InfiniBand(NativeInfiniBand),
+    /// Of a link type that is not known, or too short for the one that it has.
+    Unknown,
 }
 
 /// A packet as far as it can be read.
-pub(super) struct Partial<'a> {
+pub(in crate::cli) struct Partial<'a> {
     /// With what is there; layers that are not hold zeroes. `None` when there is no BTH.
-    pub(super) packet: Option<Roce<'a>>,
+    pub(in crate::cli) packet: Option<Roce<'a>>,
     /// All headers are there.
-    pub(super) has_headers: bool,
+    pub(in crate::cli) has_headers: bool,
     /// Bytes of payload by the lengths of the frame.
-    pub(super) payload_len: Option<usize>,
+    pub(in crate::cli) payload_len: Option<usize>,
 }
 
 impl<'a> Sight<'a> {
-    pub(super) fn of(captured: &'a CapturedFrame) -> Sight<'a> {
-        let original_len = captured.original_len as usize;
-        let is_cut = captured.data.len() < original_len;
-        let sight = |what, wrong| Sight { captured, what, wrong, is_cut };
-        if captured.linktype != LINKTYPE_ETHERNET {
-            return sight(What::Other(None), Vec::new());
-        }
-        match decode(&captured.data) {
-            Ok(Frame::Roce(packet)) => {
-                let right_icrc = icrc::compute_in(&captured.data, &packet);
-                let mut wrong = wrong_fields(&packet);
-                wrong.extend(wrong_icrc(&packet, right_icrc));
-                sight(What::Roce { packet, right_icrc }, wrong)
-            }
-            Ok(Frame::Datagram(datagram)) if datagram.udp.is_some() => {
-                let wrong = vec![hidden(&datagram).to_owned()];
-                let partial = Partial { packet: None, has_headers: false, payload_len: None };
-                sight(What::Partial(Box::new(partial)), wrong)
-            }
-            Ok(other) => sight(What::Other(Some(other)), Vec::new()),
-            Err(_) => {
-                let lax = decode_lax(&captured.data, original_len);
-                let mut wrong: Vec<String> = lax.problems.iter().map(ToString::to_string).collect();
-                if let Some(packet) = lax.packet() {
-                    let right_icrc = icrc::compute(&packet);
-                    wrong.extend(wrong_icrc(&packet, right_icrc));
-                    return sight(What::Roce { packet, right_icrc }, wrong);
-                }
-                if !lax.is_roce() && (is_cut || lax.other.is_some()) {
-                    // Somebody else's, as far as can be seen.
-                    return sight(What::Other(Some(lax.other.unwrap_or(Frame::Other(&captured.data)))), Vec::new());
-                }
-                sight(What::Partial(Box::new(partial(&lax))), wrong)
-            }
-        }
+    pub(in crate::cli) fn of(opened: Opened<'a>) -> Sight<'a> {
+        let captured = opened.captured;
+        let bare = |what| Sight { captured, carried: None, what, wrong: Vec::new(), is_cut: false };
+        let carried = match opened.inside {
+            Inside::Ethernet(carried) => carried,
+            Inside::InfiniBand(native) => return bare(What::InfiniBand(native)),
+            Inside::Unknown => return bare(What::Unknown),
+        };
+        let is_cut = captured.data.len() < captured.original_len as usize || carried.is_cut_by_mirror();
+        let (what, wrong) = look(&carried, is_cut);
+        Sight { captured, carried: Some(carried), what, wrong, is_cut }
+    }
+
+    /// The Ethernet frame, or what was captured where there is none.
+    pub(in crate::cli) fn bytes(&self) -> &[u8] {
+        self.carried.as_ref().map_or(&self.captured.data, |carried| carried.frame)
     }
 
     /// The packet, as far as it is there.
-    pub(super) fn packet(&self) -> Option<&Roce<'a>> {
+    pub(in crate::cli) fn packet(&self) -> Option<&Roce<'a>> {
         match &self.what {
             What::Roce { packet, .. } => Some(packet),
             What::Partial(partial) => partial.packet.as_ref(),
-            What::Other(_) => None,
+            What::Other(_) | What::InfiniBand(_) | What::Unknown => None,
         }
     }
 
     /// The management datagram in the packet.
-    pub(super) fn mad(&self) -> Option<Mad<'a>> {
+    pub(in crate::cli) fn mad(&self) -> Option<Mad<'a>> {
         if let What::Roce { packet, .. } = &self.what { mad::of(packet) } else { None }
+    }
+}
+
+/// What a frame is, and what is wrong with it.
+fn look<'a>(carried: &Carried<'a>, is_cut: bool) -> (What<'a>, Vec<String>) {
+    match decode(carried.frame) {
+        Ok(Frame::Roce(packet)) => {
+            let packet = carried.at_its_port(packet);
+            let right_icrc = match carried.port {
+                None => icrc::compute_in(carried.frame, &packet),
+                Some(_) => icrc::compute(&packet),
+            };
+            let mut wrong = wrong_fields(&packet);
+            wrong.extend(wrong_icrc(&packet, right_icrc));
+            (What::Roce { packet, right_icrc }, wrong)
+        }
+        Ok(Frame::Datagram(datagram)) if datagram.udp.is_some() => {
+            let wrong = vec![hidden(&datagram).to_owned()];
+            let partial = Partial { packet: None, has_headers: false, payload_len: None };
+            (What::Partial(Box::new(partial)), wrong)
+        }
+        Ok(other) => (What::Other(other), Vec::new()),
+        Err(_) => {
+            let lax = decode_lax(carried.frame, carried.original_len);
+            let mut wrong: Vec<String> = lax.problems.iter().map(ToString::to_string).collect();
+            if let Some(packet) = lax.packet() {
+                let packet = carried.at_its_port(packet);
+                let right_icrc = icrc::compute(&packet);
+                wrong.extend(wrong_icrc(&packet, right_icrc));
+                return (What::Roce { packet, right_icrc }, wrong);
+            }
+            if !lax.is_roce() && (is_cut || lax.other.is_some()) {
+                // Somebody else's, as far as can be seen.
+                return (What::Other(lax.other.unwrap_or(Frame::Other(carried.frame))), Vec::new());
+            }
+            let (packet, has_headers, payload_len) = (lax.beginning(), lax.has_headers(), lax.payload_len);
+            (What::Partial(Box::new(Partial { packet, has_headers, payload_len })), wrong)
+        }
     }
 }
 
@@ -101,25 +127,6 @@ fn hidden(datagram: &Datagram<'_>) -> &'static str {
         Some(_) => "a piece of a datagram; RoCE v2 packets are never fragmented",
         None => "behind IPv6 extension headers, which RoCE v2 does not have",
     }
-}
-
-fn partial<'a>(lax: &Lax<'a>) -> Partial<'a> {
-    let read = || {
-        Some(Roce {
-            eth: lax.eth.clone()?,
-            net: lax.net?,
-            udp: lax.udp,
-            bth: lax.bth?,
-            ext: lax.ext,
-            payload: lax.payload,
-            pad: lax.pad,
-            icrc: lax.icrc.unwrap_or(0),
-            trailer: &[],
-        })
-    };
-    let packet = read();
-    let has_headers = packet.as_ref().is_some_and(|packet| packet.bth.opcode.headers().len() == lax.headers().len());
-    Partial { packet, has_headers, payload_len: lax.payload_len }
 }
 
 /// Derived fields whose value is right or wrong by itself, apart from the ICRC. `len` is that of the message, not of the
@@ -150,7 +157,7 @@ fn wrong_icrc(packet: &Roce<'_>, right: u32) -> Option<String> {
 }
 
 /// A value of a field as it stands alone.
-pub(super) fn plain(kind: Kind, value: Value<'_>) -> String {
+pub(in crate::cli) fn plain(kind: Kind, value: Value<'_>) -> String {
     match (kind, value) {
         (Kind::Hex(_) | Kind::Va | Kind::RKey | Kind::Qpn, Value::Uint(number)) => format!("{number:#x}"),
         (Kind::Psn, Value::Uint(number)) => format!("{number:#08x}"),
@@ -163,7 +170,7 @@ pub(super) fn plain(kind: Kind, value: Value<'_>) -> String {
 }
 
 /// Bytes as pairs of hex digits.
-pub(super) fn hex(bytes: &[u8]) -> String {
+pub(in crate::cli) fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     let mut text = String::with_capacity(2 * bytes.len());
     for byte in bytes {
@@ -173,6 +180,6 @@ pub(super) fn hex(bytes: &[u8]) -> String {
 }
 
 /// The name of an opcode with its transport in front; a number where it has none.
-pub(super) fn opcode_name(opcode: Opcode) -> String {
+pub(in crate::cli) fn opcode_name(opcode: Opcode) -> String {
     opcode.info().map_or_else(|| format!("OP_{:#04x}", opcode.0), |info| info.name.to_owned())
 }

@@ -4,13 +4,13 @@ use std::fmt::{Display, Write as _};
 use std::io::{self, Write};
 use std::net::Ipv6Addr;
 
-use rocespec_codec::field::{Field, Ordinary, complete};
 use rocespec_codec::notation::{Scope, print, print_frame};
-use rocespec_codec::{Frame, Header, Ipv4, Ipv6, Net, Qpn, Roce};
+use rocespec_codec::{Frame, Header, Net, Qpn, Roce};
 
 use super::mads;
 use super::sight::{Partial, Sight, What, opcode_name};
 use super::{Args, bytes};
+use crate::capture::ordinary::{headers_alone, set_ordinary};
 
 /// Prints frames of one file.
 pub(super) struct Printer<'a> {
@@ -50,6 +50,9 @@ impl<'a> Printer<'a> {
         self.line.push('.');
         padded(&mut self.line, ns % 1_000_000_000, 9, b'0');
         self.line.push_str("  ");
+        for around in sight.carried.iter().flat_map(|carried| &carried.around) {
+            write!(self.line, "[{around}] ")?;
+        }
         match &sight.what {
             What::Roce { packet, right_icrc } => {
                 self.path(packet);
@@ -57,8 +60,9 @@ impl<'a> Printer<'a> {
                 let line = print(packet, &self.scope).absolute().with_right_icrc(*right_icrc);
                 write(&line, &line.elided(), self.args.payload, &mut self.line)?;
             }
-            What::Other(None) => write!(self.line, "link type {}: not Ethernet", captured.linktype)?,
-            What::Other(Some(frame)) => self.other(frame)?,
+            What::Unknown => write!(self.line, "link type {}: not known, or too short for it", captured.linktype)?,
+            What::InfiniBand(native) => write!(self.line, "{native}")?,
+            What::Other(frame) => self.other(frame)?,
             What::Partial(partial) => self.partial(partial)?,
         }
         if let Some(mad) = sight.mad() {
@@ -84,15 +88,7 @@ impl<'a> Printer<'a> {
             return write!(self.line, "{} psn=@{:#08x}", opcode_name(packet.bth.opcode), packet.bth.psn.get());
         }
         set_ordinary(&mut self.scope, packet);
-        // What is there of payload, pad and ICRC says nothing; its lengths are those of the whole.
-        let mut head = packet.clone();
-        if let Some(field) = Field::named("data")
-            && let Ordinary::Opcode(ordinary) = field.ordinary
-        {
-            (field.set)(&mut head, ordinary(packet.bth.opcode));
-        }
-        complete(&mut head, |field| field.name == "len");
-        write!(self.line, "{}", print(&head, &self.scope).absolute())?;
+        write!(self.line, "{}", print(&headers_alone(packet), &self.scope).absolute())?;
         match partial.payload_len {
             Some(len) if len > 0 => write!(self.line, " {len}B=*"),
             _ => Ok(()),
@@ -186,57 +182,4 @@ fn padded(line: &mut String, number: u64, places: usize, fill: u8) {
     }
     let text = &digits[at.min(digits.len() - places)..];
     line.push_str(std::str::from_utf8(text).expect("digits"));
-}
-
-/// Makes ordinary what the line says already, and what differs from packet to packet and means nothing: source ports,
-/// identifications, hop limits, flow labels, ECN capability. What is left to be printed is worth a look.
-fn set_ordinary(scope: &mut Scope<'static>, packet: &Roce<'_>) {
-    let base = &mut scope.base;
-    (base.eth.dst, base.eth.src) = (packet.eth.dst, packet.eth.src);
-    base.net = match packet.net {
-        Net::V4(ip) => Net::V4(Ipv4 {
-            version: ip.version,
-            ihl: ip.ihl,
-            tos: calm(ip.tos),
-            total_len: ip.total_len,
-            id: ip.id,
-            flags_offset: Ipv4::DF,
-            ttl: alive(ip.ttl),
-            protocol: ip.protocol,
-            checksum: ip.checksum,
-            src: ip.src,
-            dst: ip.dst,
-            options: &[],
-        }),
-        Net::V6(ip) => Net::V6(ordinary_v6(ip)),
-        Net::Grh(ip) => Net::Grh(ordinary_v6(ip)),
-    };
-    if let (Some(base), Some(udp)) = (&mut base.udp, packet.udp) {
-        base.sport = udp.sport;
-    }
-    base.bth.dest_qp = packet.bth.dest_qp;
-    base.ext.deth.src_qp = packet.ext.deth.src_qp;
-    if packet.bth.dest_qp == GENERAL_SERVICES {
-        base.ext.deth.qkey = packet.ext.deth.qkey;
-    }
-}
-
-/// The queue pair of management datagrams; all of them have the same queue key.
-const GENERAL_SERVICES: Qpn = Qpn::new(1);
-
-fn ordinary_v6(ip: Ipv6) -> Ipv6 {
-    Ipv6 { traffic_class: calm(ip.traffic_class), hop_limit: alive(ip.hop_limit), ..ip }
-}
-
-/// DSCP 0; congestion experienced is never ordinary.
-fn calm(traffic_class: u8) -> u8 {
-    match traffic_class & 3 {
-        3 => 0,
-        ecn => ecn,
-    }
-}
-
-/// Any hop limit that lets a packet go on.
-fn alive(hop_limit: u8) -> u8 {
-    if hop_limit < 2 { 64 } else { hop_limit }
 }

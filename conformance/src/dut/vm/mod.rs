@@ -18,16 +18,20 @@ use rocespec_control::{Command, Device, Reply};
 use rocespec_model::Time;
 
 use super::control_client::{ControlClient, ControlError};
-use super::{Addresses, Dut, DutError, Stamped};
+use super::{Addresses, Dut, DutError, Stamped, Waker};
 use crate::profile::Profile;
 use guest::Guest;
 use qemu::Qemu;
-use wire::Wire;
+use wire::{Received, Wire};
 
 /// How long the guest may take from QEMU's start to the agent's first answer, on a busy machine.
 const BOOT_LIMIT: Duration = Duration::from_secs(90);
 /// How long the agent may take for an order. Moving a queue pair to RTR resolves the peer's address.
 const CONTROL_LIMIT: Duration = Duration::from_secs(20);
+/// The driver's counter of packets that it handed to its network interface.
+const SENT: &str = "sent_pkts";
+/// How long a frame may take from there to us.
+const BEHIND: Duration = Duration::from_millis(200);
 /// How often a wait for frames looks at the console.
 const LOOK: Duration = Duration::from_millis(20);
 
@@ -40,6 +44,8 @@ pub struct Vm {
     device: Device,
     origin: Instant,
     machine: Machine,
+    /// Lost frames that were told of.
+    reported: u64,
 }
 
 /// What is made anew by a restart. The order is that of the drops: first the machine, then the ends of its wires.
@@ -62,7 +68,7 @@ impl Vm {
         let tester = guest.tester()?;
         let origin = Instant::now();
         let (machine, device) = boot(&guest, &tester, origin)?;
-        Ok(Vm { guest, profile, tester, device, origin, machine })
+        Ok(Vm { guest, profile, tester, device, origin, machine, reported: 0 })
     }
 
     /// Kernel release of a guest, `6.1.0-57-amd64`, without booting it.
@@ -147,7 +153,7 @@ impl Dut for Vm {
             let now = self.now();
             let left = until - now;
             match self.machine.wire.receive(left.min(LOOK)) {
-                Ok(true) => {
+                Ok(Received::Frame) => {
                     let mut last = now;
                     self.machine.wire.drain(&mut |stamped| {
                         last = last.max(stamped.time);
@@ -155,7 +161,10 @@ impl Dut for Vm {
                     });
                     return Ok(last);
                 }
-                Ok(false) => {}
+                Ok(Received::Woken) => return Ok(now),
+                Ok(Received::Nothing) => {}
+                // That is no fault of the device.
+                Err(error) if self.machine.wire.is_garbled() => return Err(DutError::Unreachable(error)),
                 Err(error) => {
                     self.machine.qemu.wait_for_last_words();
                     self.check_alive()?;
@@ -181,9 +190,31 @@ impl Dut for Vm {
         &self.tester
     }
 
+    /// Frames that the driver counts as sent and that the wire has not brought, a moment later either.
+    fn lost_frames(&mut self) -> Result<u64, DutError> {
+        let sent = match self.control(&Command::Counters {})? {
+            Reply::Counters(counters) => counters.get(SENT).copied().unwrap_or_default(),
+            other => return Err(DutError::Unreachable(format!("the agent answers `counters` with {other:?}"))),
+        };
+        let deadline = Instant::now() + BEHIND;
+        loop {
+            let lost = sent.saturating_sub(self.machine.wire.brought()).saturating_sub(self.reported);
+            if lost == 0 || Instant::now() >= deadline {
+                self.reported += lost;
+                return Ok(lost);
+            }
+            std::thread::sleep(LOOK);
+        }
+    }
+
     fn restart(&mut self) -> Result<(), DutError> {
         self.machine.qemu.kill();
+        self.reported = 0;
         (self.machine, self.device) = boot(&self.guest, &self.tester, self.origin)?;
         Ok(())
+    }
+
+    fn waker(&self) -> Option<Waker> {
+        Some(self.machine.wire.waker())
     }
 }

@@ -22,7 +22,8 @@ fn start() -> Vm {
 
 /// Moves a queue pair to RTR: the guest resolves our address on the way.
 fn ready_to_receive(vm: &mut Vm, remote_gid: std::net::Ipv6Addr, gid_index: u8) -> u32 {
-    let create = Command::CreateQp { kind: QpKind::Rc, capacity: QpCapacity::default() };
+    let capacity = QpCapacity::default();
+    let create = Command::CreateQp { kind: QpKind::Rc, capacity, pd: None, srq: None, xrc_domain: None };
     let Reply::Qp { qp, qpn } = vm.control(&create).unwrap() else { panic!() };
     let state = |state| QpAttributes { state: Some(state), ..QpAttributes::default() };
     let init = QpAttributes { access: Some(vec![Access::RemoteWrite]), ..state(QpState::Init) };

@@ -4,6 +4,7 @@
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -13,24 +14,52 @@ use rocespec_model::Time;
 
 use super::neighbour::{self, Kind};
 use crate::dut::stream::{FrameReader, framed};
-use crate::dut::{Addresses, Stamped};
+use crate::dut::{Addresses, Stamped, Waker};
 
 /// Frames that wait for us. Beyond, the guest waits: nothing is lost.
 const QUEUE: usize = 16_384;
 /// How long the guest may leave its end unread.
 const WRITE_LIMIT: Duration = Duration::from_secs(5);
 
-type Arrival = Result<(Time, Vec<u8>), String>;
+#[derive(Debug)]
+enum Arrival {
+    Frame(Time, Vec<u8>),
+    /// Nothing comes any more, and why.
+    Ended(String),
+    /// Somebody wants the wait to end.
+    Woken,
+}
+
+/// How a wait ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Received {
+    /// [`Wire::drain`] has something.
+    Frame,
+    /// The time is over.
+    Nothing,
+    /// [`Wire::waker`] was called.
+    Woken,
+}
+
+/// What the reader knows of its own work.
+#[derive(Debug, Default)]
+struct Tally {
+    brought: AtomicU64,
+    garbled: AtomicBool,
+}
 
 #[derive(Debug)]
 pub(super) struct Wire {
     out: Arc<Mutex<UnixStream>>,
     arrivals: Receiver<Arrival>,
+    /// The other end of `arrivals`.
+    wake: SyncSender<Arrival>,
     /// The first frame that `receive` saw.
     first: Option<(Time, Vec<u8>)>,
     /// Why nothing comes any more.
     ended: Option<String>,
     reader: Option<JoinHandle<()>>,
+    tally: Arc<Tally>,
 }
 
 impl Wire {
@@ -40,9 +69,22 @@ impl Wire {
         let input = stream.try_clone()?;
         let out = Arc::new(Mutex::new(stream));
         let (arrived, arrivals) = sync_channel(QUEUE);
-        let reader = Reader { input, out: Arc::clone(&out), tester: tester.clone(), origin, arrived };
+        let wake = arrived.clone();
+        let tally = Arc::new(Tally::default());
+        let (of_reader, out_of_reader) = (Arc::clone(&tally), Arc::clone(&out));
+        let reader = Reader { input, out: out_of_reader, tester: tester.clone(), origin, arrived, tally: of_reader };
         let reader = thread::Builder::new().name("wire".to_owned()).spawn(move || reader.run())?;
-        Ok(Wire { out, arrivals, first: None, ended: None, reader: Some(reader) })
+        Ok(Wire { out, arrivals, wake, first: None, ended: None, reader: Some(reader), tally })
+    }
+
+    /// Frames of traffic that have come over it so far.
+    pub(super) fn brought(&self) -> u64 {
+        self.tally.brought.load(Ordering::Acquire)
+    }
+
+    /// What came over it could not be cut into frames any more.
+    pub(super) fn is_garbled(&self) -> bool {
+        self.tally.garbled.load(Ordering::Acquire)
     }
 
     /// An empty frame is none.
@@ -50,18 +92,28 @@ impl Wire {
         if frame.is_empty() { Ok(()) } else { send(&self.out, frame) }
     }
 
-    /// Waits for a frame, at most `limit`. True: [`Wire::drain`] has something.
-    pub(super) fn receive(&mut self, limit: Duration) -> Result<bool, String> {
+    /// Ends [`Wire::receive`].
+    pub(super) fn waker(&self) -> Waker {
+        let wake = self.wake.clone();
+        // A queue that is full lets nobody wait.
+        Arc::new(move || drop(wake.try_send(Arrival::Woken)))
+    }
+
+    /// Waits for a frame, at most `limit`.
+    pub(super) fn receive(&mut self, limit: Duration) -> Result<Received, String> {
+        let mut woken = false;
         if self.first.is_none() && self.ended.is_none() {
             match self.arrivals.recv_timeout(limit) {
-                Ok(arrival) => self.take(arrival),
+                Ok(arrival) => woken = self.take(arrival),
                 Err(RecvTimeoutError::Timeout) => {}
                 Err(RecvTimeoutError::Disconnected) => self.ended = Some("the wire is closed".to_owned()),
             }
         }
         match &self.ended {
-            Some(why) if self.first.is_none() => Err(why.clone()),
-            _ => Ok(self.first.is_some()),
+            _ if self.first.is_some() => Ok(Received::Frame),
+            Some(why) => Err(why.clone()),
+            None if woken => Ok(Received::Woken),
+            None => Ok(Received::Nothing),
         }
     }
 
@@ -69,21 +121,24 @@ impl Wire {
     pub(super) fn drain(&mut self, seen: &mut dyn FnMut(Stamped<'_>)) {
         // Only as many as can wait: a guest that never pauses must not keep us here.
         for _ in 0..QUEUE {
-            if self.first.is_none()
-                && let Ok(arrival) = self.arrivals.try_recv()
-            {
+            if self.first.is_none() {
+                let Ok(arrival) = self.arrivals.try_recv() else { return };
                 self.take(arrival);
             }
-            let Some((time, frame)) = self.first.take() else { return };
-            seen(Stamped { time, frame: &frame });
+            if let Some((time, frame)) = self.first.take() {
+                seen(Stamped { time, frame: &frame });
+            }
         }
     }
 
-    fn take(&mut self, arrival: Arrival) {
+    /// True when it says no more than that the wait is to end.
+    fn take(&mut self, arrival: Arrival) -> bool {
         match arrival {
-            Ok(frame) => self.first = Some(frame),
-            Err(why) => self.ended = Some(why),
+            Arrival::Frame(time, frame) => self.first = Some((time, frame)),
+            Arrival::Ended(why) => self.ended = Some(why),
+            Arrival::Woken => return true,
         }
+        false
     }
 }
 
@@ -110,12 +165,13 @@ struct Reader {
     tester: Addresses,
     origin: Instant,
     arrived: SyncSender<Arrival>,
+    tally: Arc<Tally>,
 }
 
 impl Reader {
     fn run(mut self) {
         let ending = self.read();
-        let _ = self.arrived.send(Err(ending));
+        let _ = self.arrived.send(Arrival::Ended(ending));
     }
 
     /// Reads until the wire or its other side is gone, and says why.
@@ -134,11 +190,15 @@ impl Reader {
                 let frame = match frames.next_frame() {
                     Ok(Some(frame)) => frame,
                     Ok(None) => break,
-                    Err(error) => return error.to_string(),
+                    Err(error) => {
+                        self.tally.garbled.store(true, Ordering::Release);
+                        return error.to_string();
+                    }
                 };
                 match neighbour::look(frame, &self.tester) {
                     Kind::Traffic => {
-                        if self.arrived.send(Ok((time, frame.to_vec()))).is_err() {
+                        self.tally.brought.fetch_add(1, Ordering::Release);
+                        if self.arrived.send(Arrival::Frame(time, frame.to_vec())).is_err() {
                             return "nobody listens any more".to_owned();
                         }
                     }
@@ -178,7 +238,7 @@ mod tests {
         let mut frames = Vec::new();
         let mut last = Time::ZERO;
         while frames.len() < 100 {
-            assert!(wire.receive(Duration::from_secs(5)).unwrap());
+            assert_eq!(wire.receive(Duration::from_secs(5)).unwrap(), Received::Frame);
             wire.drain(&mut |stamped| {
                 assert!(stamped.time >= last);
                 last = stamped.time;
@@ -186,6 +246,7 @@ mod tests {
             });
         }
         assert_eq!(frames, (0..100).collect::<Vec<u8>>());
+        assert_eq!((wire.brought(), wire.is_garbled()), (100, false));
     }
 
     #[test]
@@ -195,7 +256,24 @@ mod tests {
         let mut header = [0; 4];
         guest.read_exact(&mut header).unwrap();
         assert_eq!(u32::from_be_bytes(header), 42);
-        assert!(!wire.receive(Duration::from_millis(10)).unwrap());
+        assert_eq!(wire.receive(Duration::from_millis(10)).unwrap(), Received::Nothing);
+    }
+
+    #[test]
+    fn a_waker_ends_a_wait_and_no_frame_is_lost_by_it() {
+        let (mut wire, mut guest) = wire();
+        let waker = wire.waker();
+        waker();
+        assert_eq!(wire.receive(Duration::from_secs(60)).unwrap(), Received::Woken);
+        guest.write_all(&framed(&[1; 64])).unwrap();
+        assert_eq!(wire.receive(Duration::from_secs(5)).unwrap(), Received::Frame);
+        waker();
+        guest.write_all(&framed(&[2; 64])).unwrap();
+        let mut frames = Vec::new();
+        while frames.len() < 2 {
+            frames.extend(drained(&mut wire));
+        }
+        assert_eq!(frames, [vec![1; 64], vec![2; 64]]);
     }
 
     #[test]
@@ -203,7 +281,7 @@ mod tests {
         let (mut wire, mut guest) = wire();
         guest.write_all(&framed(&[1; 64])).unwrap();
         drop(guest);
-        assert!(wire.receive(Duration::from_secs(5)).unwrap());
+        assert_eq!(wire.receive(Duration::from_secs(5)).unwrap(), Received::Frame);
         assert_eq!(drained(&mut wire), [vec![1; 64]]);
         for _ in 0..2 {
             assert!(wire.receive(Duration::from_secs(5)).unwrap_err().contains("closed"));
@@ -215,6 +293,7 @@ mod tests {
         let (mut wire, mut guest) = wire();
         guest.write_all(&[0x7f; 64]).unwrap();
         assert!(wire.receive(Duration::from_secs(5)).unwrap_err().contains("lost the framing"));
+        assert!(wire.is_garbled());
     }
 
     #[test]

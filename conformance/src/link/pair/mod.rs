@@ -49,6 +49,20 @@ pub struct Pair {
     checks: Checks,
     totals: Totals,
     recorded: Option<Recorded>,
+    passed: Option<Vec<Passed>>,
+}
+
+/// A frame at the port of an end: one that it sends, or one that comes to it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Passed {
+    /// When.
+    pub time: Time,
+    /// At whose port.
+    pub at: End,
+    /// Who sent it.
+    pub from: End,
+    /// From the Ethernet header on.
+    pub frame: Vec<u8>,
 }
 
 /// How often the whole memory is compared.
@@ -113,6 +127,7 @@ impl Pair {
             checks: Checks::EveryPacket,
             totals: Totals::default(),
             recorded: None,
+            passed: None,
         })
     }
 
@@ -127,6 +142,24 @@ impl Pair {
     pub fn recording(self, end: End) -> Pair {
         let recorded = Some(Recorded::new(end));
         Pair { recorded, ..self }
+    }
+
+    /// Keeps every frame that passes the port of an end.
+    #[must_use]
+    pub fn capturing(self) -> Pair {
+        Pair { passed: Some(Vec::new()), ..self }
+    }
+
+    /// The frames that have passed the ports, in the order of their times; none when they were not kept.
+    pub fn passed(&self) -> &[Passed] {
+        self.passed.as_deref().unwrap_or_default()
+    }
+
+    fn passes(&mut self, at: End, from: End, frame: &[u8]) {
+        let time = self.now;
+        if let Some(passed) = &mut self.passed {
+            passed.push(Passed { time, at, from, frame: frame.to_vec() });
+        }
     }
 
     /// What was recorded.
@@ -252,12 +285,13 @@ impl Pair {
 
     fn send(&mut self, end: End, frame: Vec<u8>) -> Result<(), Box<Violation>> {
         self.totals.packets += 1;
+        self.passes(end, end, &frame);
         if self.last_frames.len() == SHOWN {
             self.last_frames.pop_front();
         }
         self.last_frames.push_back((self.now, end, frame.clone()));
         let (side, peer) = both(&mut self.sides, end);
-        match side.judge(&frame, &peer.mirror) {
+        match side.judge(self.now, &frame, &peer.mirror) {
             Ok(is_again) => self.totals.retransmissions += u64::from(is_again),
             Err(fault) => return Err(self.violation(end, fault, Some(&frame))),
         }
@@ -266,6 +300,7 @@ impl Pair {
     }
 
     fn deliver(&mut self, to: End, frame: &[u8]) -> Result<(), Box<Violation>> {
+        self.passes(to, to.other(), frame);
         let compares = match self.checks {
             Checks::EveryPacket => true,
             Checks::Every(count) => self.totals.packets.is_multiple_of(count.max(1)),

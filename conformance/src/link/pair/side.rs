@@ -1,9 +1,10 @@
 //! One end of a pair: the endpoint, its software, and what is known of what it must do.
 
 use std::collections::VecDeque;
+use std::time::Duration;
 
 use rocespec_codec::notation::{self, Region};
-use rocespec_codec::{Header, Info, Msn, Roce, SyndromeClass, Transport, icrc};
+use rocespec_codec::{Header, Info, Msn, PKey, Roce, SyndromeClass, Transport, icrc, mad};
 use rocespec_model::{
     Completion, CompletionKind, Destination, Input, MemoryRegion, QpState, SendOperation, SendRequest, Status, Time,
     VerbError,
@@ -16,7 +17,7 @@ use super::roce;
 use super::setup::{self, PairConfig, Peer, Port, Receives};
 use super::workload::Operation;
 use crate::link::End;
-use crate::oracle::{self, Ends, Stream, StreamConfig};
+use crate::oracle::{Ends, Oracle, OracleConfig, Path, StreamConfig};
 
 /// In the ids of receives; requests have their number.
 const RECEIVE: u64 = 1 << 63;
@@ -35,8 +36,7 @@ pub(super) struct Side {
     remote: MemoryRegion,
     transport: Transport,
     pub(super) mirror: Mirror,
-    stream: Stream,
-    source_port: Option<u16>,
+    oracle: Oracle,
     /// Operations that are not posted yet.
     pub(super) waiting: VecDeque<Operation>,
     last_post: Time,
@@ -83,13 +83,27 @@ impl Side {
         let mtu = config.mtu.bytes();
         let [first, peer_first] = [end, end.other()].map(|end| config.start_psn[end as usize]);
         let mirror = Mirror::new(end, config, remote.len);
-        let stream = Stream::new(StreamConfig {
-            transport: config.transport,
-            mtu,
-            sends_from: first,
-            expects_from: peer_first,
-            max_rd_atomic: Some(usize::from(config.rd_atomic)),
-            go_back_n: true,
+        let ordinary = setup::ordinary(end, peer.target_qpn, config);
+        let path = Path { own: ordinary.net.src_gid(), peer: ordinary.net.dst_gid() };
+        let oracle = Oracle::new(OracleConfig {
+            ends: Ends {
+                own_qpn: port.qpn,
+                peer_qpn: peer.qpn,
+                path: Some(path),
+                station: None,
+                pkey: Some(PKey::DEFAULT),
+            },
+            stream: StreamConfig {
+                transport: config.transport,
+                mtu: Some(mtu),
+                sends_from: Some(first),
+                expects_from: Some(peer_first),
+                is_whole: true,
+                max_rd_atomic: Some(usize::from(config.rd_atomic)),
+                go_back_n: true,
+                ack_timeout: (config.timeout > 0).then(|| mad::timeout(config.timeout)),
+            },
+            skew: Duration::ZERO,
         });
         let counter = port.endpoint.counters().position(|(name, _)| name == "requests_executed");
         let counter = counter.expect("the model counts what it executes");
@@ -97,12 +111,11 @@ impl Side {
             end,
             port,
             peer,
-            ordinary: setup::ordinary(end, peer.target_qpn, config),
+            ordinary,
             remote,
             transport: config.transport,
             mirror,
-            stream,
-            source_port: None,
+            oracle,
             waiting: VecDeque::new(),
             last_post: Time::ZERO,
             depth: config.depth,
@@ -186,16 +199,11 @@ impl Side {
     }
 
     /// Judges a frame that this end sends. Gives whether it is a request that was sent before.
-    pub(super) fn judge(&mut self, frame: &[u8], asked: &Mirror) -> Result<bool, Fault> {
+    pub(super) fn judge(&mut self, now: Time, frame: &[u8], asked: &Mirror) -> Result<bool, Fault> {
         let Some(packet) = roce(frame) else { return Err("a frame was sent that is no RoCE packet".into()) };
-        let ends = Ends { tester_qpn: self.peer.qpn, device_qpn: self.port.qpn };
-        let mut breaches = oracle::lint(&packet, &ends);
-        let port = packet.udp.map(|udp| udp.sport).filter(|_| packet.bth.opcode.transport() == self.transport);
-        breaches.extend(oracle::source_port(self.source_port, port));
-        self.source_port = self.source_port.or(port);
         let is_request = packet.bth.opcode.info().is_some_and(Info::is_request);
-        let is_again = is_request && packet.bth.psn.since(self.stream.next_psn()) < 0;
-        breaches.extend(self.stream.sent(&packet));
+        let is_again = is_request && self.oracle.next_psn().is_some_and(|next| packet.bth.psn.since(next) < 0);
+        let breaches = self.oracle.sent(now, &packet);
         if let Some(breach) = breaches.into_iter().find(|breach| breach.level == Level::Must) {
             let sentence = format!("expected {}, saw {}: {}", breach.expected, breach.seen, breach.why);
             return Err(Fault { rule: Some(breach.rule), sentence });
@@ -211,7 +219,7 @@ impl Side {
     pub(super) fn receive(&mut self, now: Time, frame: &[u8], asked: &mut Mirror) -> Result<bool, Fault> {
         let packet = roce(frame);
         if let Some(packet) = &packet {
-            self.stream.received(packet);
+            self.oracle.received(now, packet);
         }
         let before = self.executed();
         self.port.endpoint.handle(now, Input::Frame(frame));

@@ -1,5 +1,8 @@
+use std::time::Duration;
+
 use rocespec_codec::notation::{self, Line, Scope};
 use rocespec_codec::{Opcode, Psn, Roce, Transport};
+use rocespec_model::Time;
 
 use super::*;
 use crate::ledger::Ledger;
@@ -9,27 +12,38 @@ const START: u32 = 0xff_fffe;
 fn config(transport: Transport) -> StreamConfig {
     StreamConfig {
         transport,
-        mtu: 256,
-        sends_from: Psn::new(START),
-        expects_from: Psn::new(START),
+        mtu: Some(256),
+        sends_from: Some(Psn::new(START)),
+        expects_from: Some(Psn::new(START)),
+        is_whole: true,
         max_rd_atomic: Some(2),
         go_back_n: true,
+        ack_timeout: Some(TIMEOUT),
     }
 }
 
-/// Plays lines in the packet notation, `>` to the device and `<` from it, and gives the rules that are broken.
+const TIMEOUT: Duration = Duration::from_millis(67);
+
+/// Plays lines in the packet notation, `>` to the device and `<` from it, and gives the rules that are broken. Between
+/// two lines lies the ACK timeout, or as many milliseconds as a line `wait` says.
 fn play(script: &str) -> Vec<&'static str> {
     play_with(config(Transport::Rc), script)
 }
 
 fn play_with(config: StreamConfig, script: &str) -> Vec<&'static str> {
-    let mut stream = Stream::new(config);
+    let mut stream = Stream::new(config, Duration::ZERO);
     let mut rules = Vec::new();
+    let (mut now, mut pause) = (Time::ZERO, TIMEOUT);
     for line in script.lines().map(str::trim).filter(|line| !line.is_empty()) {
+        if let Some(wait) = line.strip_prefix("wait ") {
+            pause = Duration::from_millis(wait.parse().unwrap());
+            continue;
+        }
+        now = now + std::mem::replace(&mut pause, TIMEOUT);
         let (way, text) = line.split_at(1);
         packet(text.trim(), config.transport, |packet| match way {
-            ">" => stream.received(packet),
-            _ => rules.extend(stream.sent(packet).iter().map(|breach| breach.rule)),
+            ">" => stream.received(now, packet, true),
+            _ => rules.extend(stream.sent(now, packet, packet.icrc).iter().map(|breach| breach.rule)),
         });
     }
     for rule in &rules {
@@ -119,6 +133,15 @@ fn what_the_device_dropped_for_its_own_reasons_is_no_fault() {
         > SEND_ONLY psn=7 ack
         < ACK psn=7 msn=6";
     assert_eq!(play(exchange), NONE);
+    // Another READ takes its place.
+    let exchange = "
+        > RDMA_READ_REQUEST psn=0 va=0x1000 rkey=1 len=64 pkey=0x1234
+        > RDMA_READ_REQUEST psn=0 va=0x1000 rkey=1 len=300
+        < RDMA_READ_RESPONSE_FIRST psn=0 msn=1 256B
+        < RDMA_READ_RESPONSE_LAST psn=1 msn=1 44B
+        > SEND_ONLY psn=2 ack
+        < ACK psn=2 msn=2";
+    assert_eq!(play(exchange), NONE);
 }
 
 #[test]
@@ -126,7 +149,7 @@ fn new_requests_take_the_next_psn() {
     assert_eq!(play("< SEND_ONLY psn=1 64B"), ["rc.requester.psn-order"]);
     let read = "< RDMA_READ_REQUEST psn=0 rkey=1 va=0 len=257\n";
     assert_eq!(play(&format!("{read}< SEND_ONLY psn=2")), NONE);
-    assert_eq!(play(&format!("{read}< SEND_ONLY psn=1")), ["rc.requester.retransmission-unchanged"]);
+    assert_eq!(play(&format!("{read}< SEND_ONLY psn=1")), ["rc.requester.read-psns"]);
     assert_eq!(play(&format!("{read}< SEND_ONLY psn=3")), ["rc.requester.psn-order"]);
     assert_eq!(play_with(config(Transport::Uc), "< SEND_ONLY psn=0\n< SEND_ONLY psn=0"), ["uc.requester.psn-order"]);
 }
@@ -200,6 +223,8 @@ fn one_nak_per_gap_and_nothing_after_a_fatal_one() {
     let gap = "> SEND_ONLY psn=1\n< NAK psn=0 msn=0 code=psn_sequence_error\n> SEND_ONLY psn=2\n";
     let nak = "< NAK psn=0 msn=0 code=psn_sequence_error";
     assert_eq!(play(&format!("{gap}{nak}")), ["rc.responder.one-nak-per-gap"]);
+    let keeps = StreamConfig { go_back_n: false, ..config(Transport::Rc) };
+    assert_eq!(play_with(keeps, &format!("{gap}{nak}")), NONE, "selective repeat");
     assert_eq!(play(&format!("{gap}> SEND_ONLY psn=0\n> SEND_ONLY psn=2\n{nak}")), NONE);
     let fatal = "> SEND_ONLY psn=0\n< NAK psn=0 msn=0 code=invalid_request\n";
     assert_eq!(play(&format!("{fatal}> SEND_ONLY psn=0 ack\n< ACK psn=0 msn=1")), ["rc.responder.error-silence"]);
@@ -223,12 +248,14 @@ fn responses_with_data_fit_their_requests() {
 #[test]
 fn unreliable_services_answer_nothing() {
     for (transport, rule) in [(Transport::Uc, "uc.responder.silent"), (Transport::Ud, "ud.responder.silent")] {
-        let mut stream = Stream::new(config(transport));
-        packet("ACK psn=0", Transport::Rc, |packet| assert_eq!(stream.sent(packet)[0].rule, rule));
+        let mut stream = Stream::new(config(transport), Duration::ZERO);
+        packet("ACK psn=0", Transport::Rc, |packet| {
+            assert_eq!(stream.sent(Time::ZERO, packet, packet.icrc)[0].rule, rule);
+        });
     }
-    let mut stream = Stream::new(config(Transport::Ud));
+    let mut stream = Stream::new(config(Transport::Ud), Duration::ZERO);
     packet("UD_SEND_ONLY psn=9 300B", Transport::Ud, |packet| {
-        assert_eq!(stream.sent(packet)[0].rule, "ud.requester.length");
+        assert_eq!(stream.sent(Time::ZERO, packet, packet.icrc)[0].rule, "ud.requester.length");
     });
 }
 
@@ -263,4 +290,41 @@ fn a_duplicate_from_half_of_the_numbers_ago_may_be_acknowledged_with_its_own_psn
 fn an_unknown_opcode_may_be_refused() {
     assert_eq!(play("> OP_0x15 psn=0 ack 8B\n< NAK psn=0 msn=0 code=invalid_request"), NONE);
     assert_eq!(play("< NAK psn=0 msn=0 code=invalid_request"), ["rc.responder.unexpected-response"]);
+}
+
+#[test]
+fn nothing_is_sent_again_before_the_timeout_or_a_reason() {
+    let again = |between: &str| play(&format!("< SEND_ONLY psn=0 ack 8B\n{between}\n< SEND_ONLY psn=0 ack 8B"));
+    assert_eq!(again("wait 66"), ["rc.requester.ack-timeout"]);
+    assert_eq!(again("wait 67"), NONE);
+    assert_eq!(again("wait 1\n> NAK psn=0 msn=0 code=psn_sequence_error\nwait 1"), NONE);
+    assert_eq!(again("wait 1\n> RNR_NAK psn=0 msn=0 timer=0.64ms\nwait 1"), NONE);
+    // The timer of the oldest packet runs, and all go again.
+    let exchange = "
+        < SEND_ONLY psn=0 ack 8B
+        wait 60
+        < SEND_ONLY psn=1 ack 8B
+        wait 7
+        < SEND_ONLY psn=0 ack 8B
+        wait 0
+        < SEND_ONLY psn=1 ack 8B";
+    assert_eq!(play(exchange), NONE);
+}
+
+#[test]
+fn a_request_that_was_put_off_waits() {
+    let wait = |nak: &str, wait: u32| {
+        play(&format!("< SEND_ONLY psn=0 ack 8B\n> {nak}\nwait {wait}\n< SEND_ONLY psn=0 ack 8B"))
+    };
+    let early = ["rc.requester.rnr-wait"];
+    assert_eq!(wait("RNR_NAK psn=0 msn=0 timer=491.52ms", 70), early);
+    assert_eq!(wait("RNR_NAK psn=0 msn=0 timer=491.52ms", 492), NONE);
+    assert_eq!(wait("RNR_NAK psn=1 msn=0 timer=491.52ms", 70), NONE, "it stands for nothing that was sent");
+    // Said twice it is one wait.
+    let twice = "
+        < SEND_ONLY psn=0 ack 8B
+        > RNR_NAK psn=0 msn=0 timer=122.88ms
+        > RNR_NAK psn=0 msn=0 timer=122.88ms
+        < SEND_ONLY psn=0 ack 8B";
+    assert_eq!(play(twice), NONE);
 }

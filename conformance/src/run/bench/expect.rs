@@ -7,6 +7,7 @@ use rocespec_codec::{Frame, NakCode, Opcode, Psn, Roce, Syndrome, SyndromeClass,
 use rocespec_control::QpKind;
 
 use super::{Arrival, Bench, LINE_BUFFER, Stop, duration};
+use crate::oracle::Breach;
 use crate::scenario::{Alternative, When};
 
 /// How often one step lets the device put a request off.
@@ -25,7 +26,7 @@ impl Bench<'_> {
         let mut deadline = start + limit;
         let mut retries = 0;
         loop {
-            if let Some(arrival) = self.inbox.pop_front() {
+            if let Some(arrival) = self.queue(any_of).pop_front() {
                 match self.compare(&arrival, any_of, line)? {
                     Compared::Taken => {
                         let waited = arrival.time - self.last_step;
@@ -35,7 +36,7 @@ impl Bench<'_> {
                             let seen = format!("it after {}", duration(waited));
                             return Err(self.found(line, Some(&arrival), expected, seen, "too early"));
                         }
-                        self.last_step = arrival.time;
+                        self.last_step = self.last_step.max(arrival.time);
                         return Ok(());
                     }
                     Compared::Skipped => continue,
@@ -74,7 +75,7 @@ impl Bench<'_> {
                 if with_packet(&arrival, |packet| self.only_raises_credits(packet)) {
                     continue;
                 }
-                let seen = with_packet(&arrival, |packet| self.show(packet));
+                let seen = self.text(&arrival);
                 return Err(self.found(line, Some(&arrival), "silence".to_owned(), seen, ""));
             }
             if self.dut.now() >= end {
@@ -134,8 +135,11 @@ impl Bench<'_> {
     /// anything else is not.
     pub(super) fn leftovers(&mut self) -> Result<(), Stop> {
         self.wait(self.dut.profile().timing.settle)?;
+        if self.traffic.is_some() {
+            return self.conclude();
+        }
         while let Some(arrival) = self.inbox.pop_front() {
-            let seen = with_packet(&arrival, |packet| self.show(packet));
+            let seen = self.text(&arrival);
             let expected = "nothing further".to_owned();
             if with_packet(&arrival, is_request) {
                 if with_packet(&arrival, |packet| packet.bth.psn.since(self.requested) >= 0) {
@@ -146,7 +150,8 @@ impl Bench<'_> {
                 let rule = "rc.responder.unexpected-response";
                 let why = "a response answers an outstanding request";
                 let level = rocespec_reports::outcome::Level::Must;
-                self.breach(super::Breach { rule, level, expected, seen, why }, arrival.time, arrival.number);
+                let breach = Breach { rule, level, expected, seen: seen.clone(), why };
+                self.breach(breach, arrival.time, arrival.number, &seen);
             }
         }
         Ok(())
@@ -216,14 +221,15 @@ fn asks_for(arrival: &Arrival, psn: Psn) -> bool {
 }
 
 fn is_ack(packet: &Roce<'_>) -> bool {
-    packet.bth.opcode == Opcode::RC_ACKNOWLEDGE && matches!(packet.ext.aeth.syndrome.class(), SyndromeClass::Ack(_))
+    matches!(packet.bth.opcode, Opcode::RC_ACKNOWLEDGE | Opcode::XRC_ACKNOWLEDGE)
+        && matches!(packet.ext.aeth.syndrome.class(), SyndromeClass::Ack(_))
 }
 
 fn is_request(packet: &Roce<'_>) -> bool {
     packet.bth.opcode.info().is_some_and(|info| !info.is_response())
 }
 
-fn with_packet<T>(arrival: &Arrival, look: impl FnOnce(&Roce<'_>) -> T) -> T {
+pub(super) fn with_packet<T>(arrival: &Arrival, look: impl FnOnce(&Roce<'_>) -> T) -> T {
     let Ok(Frame::Roce(packet)) = decode(&arrival.bytes) else { unreachable!("the inbox holds RoCE packets") };
     look(&packet)
 }

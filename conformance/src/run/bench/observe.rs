@@ -46,6 +46,8 @@ struct Watch<'w> {
     asked: bool,
     /// The script has just looked, and nothing has been done since.
     looked: bool,
+    /// UDP source port of the device's first packet.
+    source_port: Option<u16>,
 }
 
 impl Watch<'_> {
@@ -81,8 +83,18 @@ impl Bench<'_> {
         let posts = self.scenario.steps.iter().any(|step| matches!(step.action, Action::Dut(Verb::Post(_))));
         let device_sends = posts && self.scenario.setup.timeout != 0;
         let open = Exchange::default();
-        let mut watch =
-            Watch { guide, trace, open, received: 0, sent: 0, device_sends, owed: 0, asked: false, looked: false };
+        let mut watch = Watch {
+            guide,
+            trace,
+            open,
+            received: 0,
+            sent: 0,
+            device_sends,
+            owed: 0,
+            asked: false,
+            looked: false,
+            source_port: None,
+        };
         let played = self.watch(&mut watch);
         watch.close();
         played
@@ -101,6 +113,8 @@ impl Bench<'_> {
             }
             match &step.action {
                 Action::Send(packet) => self.stimulate(&packet.text, step.line, watch)?,
+                // The model and the device are compared by packets, and this is none.
+                Action::SendCut { .. } => {}
                 Action::Probe => self.repeat_acknowledged(step, watch)?,
                 Action::Wait(length) => self.let_pass(*length, watch)?,
                 Action::Expect { any_of, when } if watch.device_sends => {
@@ -114,7 +128,9 @@ impl Bench<'_> {
                     self.let_pass(length, watch)?;
                     self.look(None, watch)?;
                 }
+                Action::Stream(_) => self.look(None, watch)?,
                 Action::Dut(verb) => self.inquire(verb, step, watch)?,
+                Action::PeerModel | Action::Peer(_) | Action::Link(_) => unreachable!("a peer is not observed"),
             }
         }
         watch.open.line = 0;
@@ -213,7 +229,7 @@ impl Bench<'_> {
         let mut arrived = Vec::new();
         let result = self.dut.advance(until, &mut |stamped| arrived.push((stamped.time, stamped.frame.to_vec())));
         for (time, bytes) in arrived {
-            if let Some(packet) = self.witness(time, &bytes) {
+            if let Some(packet) = self.witness(time, &bytes, &mut watch.source_port) {
                 self.recorder.frame(time, Actor::Device, &bytes, packet.line.clone(), None);
                 watch.open.seen.push(packet);
             }
@@ -223,7 +239,7 @@ impl Bench<'_> {
     }
 
     /// A frame in normal form, unless it belongs to an earlier connection or is no RoCE.
-    fn witness(&mut self, time: Time, bytes: &[u8]) -> Option<Packet> {
+    fn witness(&mut self, time: Time, bytes: &[u8], source_port: &mut Option<u16>) -> Option<Packet> {
         let time = Time::from_nanos(self.recorder.since_start(time));
         let packet = match decode(bytes) {
             Ok(Frame::Roce(packet)) => packet,
@@ -237,14 +253,16 @@ impl Bench<'_> {
         if self.past.contains(&to) && to != self.connection.tester_qpn {
             return None;
         }
-        if packet.bth.opcode.transport() != Transport::Cnp {
-            self.note(&packet);
-            self.source_port = self.source_port.or(packet.udp.map(|udp| udp.sport));
+        // A CNP stands outside of the exchange, and whether one comes is a matter of the port's configuration.
+        if packet.bth.opcode.transport() == Transport::Cnp {
+            return None;
         }
+        self.note(&packet);
+        *source_port = source_port.or(packet.udp.map(|udp| udp.sport));
         let symbols = self.connection.symbols();
         let mut scope = self.connection.scope_of_device(&symbols, None);
         // Which source port is free; that it stays the same is not.
-        if let (Some(udp), Some(port)) = (&mut scope.base.udp, self.source_port) {
+        if let (Some(udp), Some(port)) = (&mut scope.base.udp, *source_port) {
             udp.sport = port;
         }
         Some(Packet::of(&packet, &scope, time))
@@ -268,6 +286,7 @@ impl Bench<'_> {
             }
             Verb::CheckState(state) => self.state_fact(Some(*state), watch),
             Verb::CheckEvent(name) => self.event_fact(name, watch),
+            Verb::Other(verb) => self.as_other(|bench| bench.inquire(verb, step, watch)),
             _ => {
                 if matches!(verb, Verb::Post(_)) {
                     let time = Time::from_nanos(self.recorder.since_start(self.dut.now()));
@@ -276,7 +295,7 @@ impl Bench<'_> {
                 }
                 self.software(verb, step)?;
                 while let Some(arrival) = self.inbox.pop_front() {
-                    watch.open.seen.extend(self.witness(arrival.time, &arrival.bytes));
+                    watch.open.seen.extend(self.witness(arrival.time, &arrival.bytes, &mut watch.source_port));
                 }
                 Ok(())
             }
@@ -332,8 +351,7 @@ impl Bench<'_> {
         self.fact(format!("event {name}"), Some("reported".to_owned()), watch, |bench| {
             match bench.dut.control(&Command::Events {})? {
                 Reply::Events(events) => {
-                    let qp = Some(bench.connection.qp);
-                    reported |= events.iter().any(|event| event.qp == qp && event.event == name);
+                    reported |= events.iter().any(|event| event.event == name && bench.connection.about().fits(event));
                     Ok(if reported { "reported" } else { "not reported" }.to_owned())
                 }
                 other => Err(unexpected("events", &other).into()),
@@ -344,26 +362,20 @@ impl Bench<'_> {
     /// What has completed since the last time: a fact for each. As many are waited for as the guide has or, without one, as
     /// the script names.
     fn completion_facts(&mut self, count: usize, watch: &mut Watch<'_>) -> Result<(), Stop> {
-        let command = Command::Poll { qp: self.connection.qp, max: 256 };
         let deadline = self.dut.now() + watch.patience(self.dut.profile().timing.silence);
         let is_completion = |fact: &&Fact| fact.subject.starts_with(COMPLETION);
         let wanted = watch.guided().map_or(count, |exchange| exchange.facts.iter().filter(is_completion).count());
         let before = watch.open.facts.len();
         loop {
-            match self.dut.control(&command)? {
-                Reply::Completions(more) => {
-                    for completion in &more {
-                        let value = self.completion(completion)?;
-                        let receives = self.connection.receives.contains_key(&completion.wr_id);
-                        let (queue, number) = match receives {
-                            true => ("receive", &mut watch.received),
-                            false => ("send", &mut watch.sent),
-                        };
-                        watch.open.facts.push(Fact { subject: format!("{COMPLETION} {queue} {number}"), value });
-                        *number += 1;
-                    }
-                }
-                other => return Err(unexpected("poll", &other).into()),
+            for completion in self.connection.completions(self.dut)? {
+                let value = self.completion(&completion)?;
+                let receives = self.connection.receives.contains_key(&completion.wr_id);
+                let (queue, number) = match receives {
+                    true => ("receive", &mut watch.received),
+                    false => ("send", &mut watch.sent),
+                };
+                watch.open.facts.push(Fact { subject: format!("{COMPLETION} {queue} {number}"), value });
+                *number += 1;
             }
             if watch.open.facts.len() >= before + wanted || self.dut.now() >= deadline {
                 return Ok(());

@@ -6,26 +6,26 @@ use rocespec_control::{Access, Command, Completion, ErrorCode, QpAttributes, QpS
 
 use super::{Bench, Stop};
 use crate::dut::DutError;
-use crate::run::connection::unexpected;
 use crate::scenario::{CompletionPattern, Local, MemoryBytes, Step, Verb};
 
 /// How often the device's software is asked again while something is awaited.
 pub(super) const ASK_AGAIN: std::time::Duration = std::time::Duration::from_millis(1);
 
 impl Bench<'_> {
-    /// Carries out a `dut` step.
+    /// Carries out a `dut` step, or that of a peer.
     pub(super) fn software(&mut self, verb: &Verb, step: &Step) -> Result<(), Stop> {
         self.recorder.event(self.dut.now(), step.text.clone(), Some(step.line));
+        self.carry_out(verb, step)
+    }
+
+    fn carry_out(&mut self, verb: &Verb, step: &Step) -> Result<(), Stop> {
         match verb {
             Verb::Receive { count, buffer } => self.post_receives(*count, buffer, step.line),
-            Verb::RegisterMemory { name, length, access } => {
-                self.connection.register(self.dut, Some(name), *length, access)?;
-                Ok(())
-            }
+            Verb::RegisterMemory { name, length, access, foreign } => self.register(name, *length, access, *foreign),
             Verb::DeregisterMemory(name) => {
                 let mr = self.region(name, step.line)?;
-                self.dut.control(&Command::DeregisterMemory { mr })?;
-                self.connection.taken_back.insert(name.clone());
+                self.order(&Command::DeregisterMemory { mr })?;
+                self.here().taken_back.insert(name.clone());
                 Ok(())
             }
             Verb::WriteMemory(place) => self.write_memory(place, step.line),
@@ -33,14 +33,32 @@ impl Bench<'_> {
             Verb::CheckCompletions(patterns) => self.check_completions(patterns, step.line),
             Verb::CheckState(state) => self.check_state(*state, step.line),
             Verb::Attach(group) => {
-                let qp = self.connection.qp;
-                self.dut.control(&Command::AttachMulticast { qp, group: *group })?;
+                let qp = self.qp();
+                self.order(&Command::AttachMulticast { qp, group: *group })?;
                 Ok(())
             }
             Verb::Modify(state) => self.modify(*state, step.line),
             Verb::CheckEvent(name) => self.check_event(name, step.line),
             Verb::Post(post) => self.post_sends(post, step.line),
+            Verb::Object(verb) => self.object(verb, step.line),
+            Verb::Other(verb) => self.as_other(|bench| bench.carry_out(verb, step)),
         }
+    }
+
+    /// Registers memory with a name; the other end may name it, too.
+    fn register(&mut self, name: &str, length: u64, access: &[Access], foreign: bool) -> Result<(), Stop> {
+        let (dut, connection) = self.speaker();
+        let region = connection.register(dut, Some(name), length, access, foreign)?;
+        if let Some(listener) = self.listener() {
+            listener.remote.push((name.to_owned(), region));
+        }
+        Ok(())
+    }
+
+    /// Memory without a name of so many bytes, and at least one, which no region can do without.
+    pub(super) fn buffer(&mut self, length: u64) -> Result<u32, Stop> {
+        let (dut, connection) = self.speaker();
+        Ok(connection.register(dut, None, length.max(1), &[Access::LocalWrite], false)?.mr)
     }
 
     fn post_receives(&mut self, count: u32, buffer: &Local, line: u32) -> Result<(), Stop> {
@@ -49,30 +67,28 @@ impl Bench<'_> {
             Local::Region { name, offset, .. } => (self.region(name, line)?, *offset, 0),
             _ => {
                 let stride = u64::from(length.max(1));
-                let size = stride * u64::from(count);
-                (self.connection.register(self.dut, None, size, &[Access::LocalWrite])?.mr, 0, stride)
+                (self.buffer(stride * u64::from(count))?, 0, stride)
             }
         };
         for index in 0..u64::from(count) {
-            let wr_id = self.connection.posted;
-            self.connection.posted += 1;
-            let qp = self.connection.qp;
+            let wr_id = self.here().next_id();
             let offset = first + index * stride;
-            self.connection.receives.insert(wr_id, (mr, offset));
-            self.dut.control(&Command::PostReceive { qp, wr_id, mr, offset, length })?;
+            self.here().receives.insert(wr_id, (mr, offset));
+            let order = self.here().receive(wr_id, mr, offset, length);
+            self.order(&order)?;
         }
         Ok(())
     }
 
     /// Handle of the region of that name.
-    pub(super) fn region(&self, name: &str, line: u32) -> Result<u32, Stop> {
-        let region = self.connection.region(name).map(|region| region.mr);
+    pub(super) fn region(&mut self, name: &str, line: u32) -> Result<u32, Stop> {
+        let region = self.here().region(name).map(|region| region.mr);
         region.ok_or_else(|| self.cannot(&format!("line {line}: no region {name:?}")))
     }
 
     fn write_memory(&mut self, place: &MemoryBytes, line: u32) -> Result<(), Stop> {
         let mr = self.region(&place.region, line)?;
-        self.dut.control(&Command::WriteMemory { mr, offset: place.offset, data: hex(&place.bytes) })?;
+        self.order(&Command::WriteMemory { mr, offset: place.offset, data: hex(&place.bytes) })?;
         Ok(())
     }
 
@@ -96,7 +112,7 @@ impl Bench<'_> {
     }
 
     fn check_state(&mut self, state: QpState, line: u32) -> Result<(), Stop> {
-        let command = Command::QueryQp { qp: self.connection.qp };
+        let command = Command::QueryQp { qp: self.qp() };
         let seen = self.ask(&command, |reply| match reply {
             Reply::QpAttributes(attributes) => Some((attributes.state == Some(state), attributes.state)),
             _ => None,
@@ -107,7 +123,7 @@ impl Bench<'_> {
 
     fn modify(&mut self, state: QpState, line: u32) -> Result<(), Stop> {
         let attributes = QpAttributes { state: Some(state), ..QpAttributes::default() };
-        match self.dut.control(&Command::ModifyQp { qp: self.connection.qp, attributes }) {
+        match self.order(&Command::ModifyQp { qp: self.qp(), attributes }) {
             Err(DutError::Refused(refusal)) if refusal.code == ErrorCode::Refused => {
                 Err(self.found(line, None, in_state(Some(state)), refusal.message, ""))
             }
@@ -117,9 +133,9 @@ impl Bench<'_> {
 
     /// What else the device reports is free: ports come up, connections are established.
     fn check_event(&mut self, name: &str, line: u32) -> Result<(), Stop> {
-        let qp = Some(self.connection.qp);
+        let about = self.here().about();
         let seen = self.ask(&Command::Events {}, |reply| match reply {
-            Reply::Events(events) => Some((events.iter().any(|event| event.qp == qp && event.event == name), ())),
+            Reply::Events(events) => Some((events.iter().any(|event| event.event == name && about.fits(event)), ())),
             _ => None,
         })?;
         match seen {
@@ -130,15 +146,15 @@ impl Bench<'_> {
 
     /// Asks until the answer is right or the device has had its time. `Err` inside holds the last wrong answer.
     fn ask<T>(&mut self, command: &Command, read: impl Fn(Reply) -> Option<(bool, T)>) -> Result<Result<(), T>, Stop> {
-        let deadline = self.dut.now() + self.dut.profile().timing.response;
+        let start = self.dut.now();
         loop {
-            let reply = self.dut.control(command)?;
+            let reply = self.order(command)?;
             let shown = format!("{reply:?}");
             match read(reply) {
                 None => return Err(self.cannot(&format!("the agent answered with something else: {shown:.200}"))),
                 Some((true, _)) => return Ok(Ok(())),
-                Some((false, wrong)) if self.dut.now() >= deadline => return Ok(Err(wrong)),
-                Some((false, _)) => self.wait(ASK_AGAIN)?,
+                Some((false, wrong)) if self.is_late(start)? => return Ok(Err(wrong)),
+                Some((false, _)) => self.wait(self.pause(start))?,
             }
         }
     }
@@ -146,19 +162,17 @@ impl Bench<'_> {
     fn check_completions(&mut self, patterns: &[CompletionPattern], line: u32) -> Result<(), Stop> {
         let wanted: Vec<&CompletionPattern> =
             patterns.iter().flat_map(|pattern| std::iter::repeat_n(pattern, pattern.count.max(1) as usize)).collect();
-        let deadline = self.dut.now() + self.dut.profile().timing.response;
+        let start = self.dut.now();
         let mut seen: Vec<Completion> = Vec::new();
         loop {
-            match self.dut.control(&Command::Poll { qp: self.connection.qp, max: 256 })? {
-                Reply::Completions(more) => seen.extend(more),
-                other => return Err(unexpected("poll", &other).into()),
-            }
-            if seen.len() >= wanted.len() || self.dut.now() >= deadline {
+            let (dut, connection) = self.speaker();
+            seen.extend(connection.completions(dut)?);
+            if seen.len() >= wanted.len() || self.is_late(start)? {
                 break;
             }
-            self.wait(ASK_AGAIN)?;
+            self.wait(self.pause(start))?;
         }
-        let tester = self.connection.tester_qpn.get();
+        let tester = self.here().tester_qpn.get();
         let right = |(pattern, completion): (&&CompletionPattern, &Completion)| matches(pattern, completion, tester);
         if seen.len() == wanted.len() && wanted.iter().zip(&seen).all(right) {
             return Ok(());

@@ -47,6 +47,35 @@ fn a_script_that_cannot_fail() {
 }
 
 #[test]
+fn peers_that_are_none() {
+    insta::assert_snapshot!(script("peer recv 64\nlink drop psn=1\ndut recv 64\npeer model\n"));
+}
+
+#[test]
+fn peers_and_packets_by_hand() {
+    insta::assert_snapshot!(script(
+        "peer model\npeer\npeer model\n> SEND_ONLY psn=0\n< ACK\nsilence\nprobe\ndut mr in 64 remote_write\n\
+         peer mr in 64 none\npeer memory in 4B\npeer rdma_write 64B\npeer rdma_write 64B va=tester\n\
+         dut rdma_write 64B va=in\npeer rdma_write 64B va=in+x\npeer sned 64B\n"
+    ));
+}
+
+#[test]
+fn links_that_are_none() {
+    insta::assert_snapshot!(script(
+        "peer model\nlink\nlink dorp\nlink drop psn=x\nlink drop psn=5..3\nlink drop opcode=SEND_ONLI\n\
+         link drop from=tester\nlink drop round=0\nlink drop psn=1 psn=2\nlink drop lost\nlink delay\n\
+         link delay 5 psn=1\nlink swap behind=65\nlink drop behind=2\nlink duplicate copies=9\nlink loss\n\
+         link loss 101%\nlink loss 1% depth=3\nlink loss 1% psn=3\n"
+    ));
+}
+
+#[test]
+fn links_without_end() {
+    insta::assert_snapshot!(script(&format!("peer model\n{}dut qp rts\n", "link drop psn=1\n".repeat(65))));
+}
+
+#[test]
 fn packets_that_are_none() {
     insta::assert_snapshot!(script(
         "> SEND_ONLI psn=0\n> SEND_ONLY psm=0\n> ACK psn=0 va=mr\n> RDMA_WRITE_ONLY psn=0 va=mr rkey=mr\n\
@@ -67,6 +96,20 @@ fn alternatives_that_are_none() {
     insta::assert_snapshot!(script(
         "< one of\nsilence\n< one of within 1 2\n< one of\n    loose\n    ACK psn=x\n    nothing\n"
     ));
+}
+
+#[test]
+fn streams_that_are_none() {
+    insta::assert_snapshot!(script(
+        "take\ntake 0\ntake 5 as\ntake 5 as Big\ntake 5 as full\ntake 5 as full\ntake 5 90%..10% of full\n\
+         take 5 0%..90% of fall\ntake 5 half\ntake until\ntake until ACK psn=x\npaused 5ms\npaused 0 quanta\n\
+         flows 5 quanta\nno packet\nno CNP soon\n< one of\n    ACK psn=0\n    CNP\n"
+    ));
+}
+
+#[test]
+fn a_priority_without_a_vlan() {
+    insta::assert_snapshot!(said(&format!("setup = {{ priority = 3 }}\n{HEADER}< ACK\n'''\n")));
 }
 
 #[test]
@@ -93,6 +136,17 @@ fn requests_that_are_none() {
          dut send 64B fence fence\ndut send 65 x 64B\ndut send mr+0x40 64\ndut rdma_read 64B\n\
          dut rdma_write 64B va=there\ndut comp_swap swap=1\ndut atomic_write 4B\ndut flush 64 everywhere\n\
          dut modify\ndut event sq_draind\ndut mr tester 64 none\n"
+    ));
+}
+
+#[test]
+fn objects_that_are_none() {
+    insta::assert_snapshot!(script(
+        "dut srq near\ndut srq limit\ndut srq limit 9999\ndut window w\ndut window w type_3\ndut window w type_1\n\
+         dut window w type_1\ndut mr w 64 none\ndut mr mr 64 mw_bind\ndut bind\ndut bind k v mr 64 none\n\
+         dut bind k w mr 65 none\ndut bind k w mr 64\ndut bind k w mr 64 none\ndut memory k 4B\ndut invalidate mr\n\
+         dut deregister mr never\ndut arm twice\ndut other\ndut other other recv 64\ndut other srq\n\
+         dut mr far 64 pd=other\n"
     ));
 }
 
@@ -146,4 +200,41 @@ fn a_flood_of_faults_is_cut() {
     let said = script(&"nonsense\n".repeat(10_000));
     assert!(said.ends_with("9900 more errors; mend these first"));
     assert_eq!(said.matches("no step begins with").count(), 100);
+}
+
+#[test]
+fn a_script_takes_a_bounded_amount_of_memory() {
+    for (line, most, what) in [
+        ("dut memory mr 1048576B", 64, "writes and compares too many bytes"),
+        ("dut send 1048576B", 64, "writes and compares too many bytes"),
+        ("dut recv 64 x 1048576", 3, "registers too much memory"),
+        ("dut other recv 16 x 1048576", 15, "registers too much memory"),
+        ("dut srq", 4095, "makes too many regions"),
+    ] {
+        let lines = |count: usize| format!("dut mr mr 1048576 none\n{}dut qp rts\n", format!("{line}\n").repeat(count));
+        super::good::scenario(&lines(most));
+        let said = script(&lines(most + 10));
+        assert!(said.contains(what), "{said}");
+        assert!(said.contains(&format!("broken.toml:{}:", 7 + most)), "{said}");
+        assert_eq!(said.matches("error: ").count(), 1, "the rest is not read: {said}");
+    }
+    let regions: String = (0..17).map(|at| format!("dut mr m{at} 16777216 none\n")).collect();
+    assert!(script(&regions).contains("broken.toml:22:"), "the seventeenth region is one too many");
+}
+
+#[test]
+fn what_cannot_be_cut_is_refused() {
+    for packet in ["PFC prio=3 quanta=65535", "PAUSE quanta=5", "raw 00112233445566778899aabbccddeeff"] {
+        let said = script(&format!("> cut 8 {packet}\n< ACK\n"));
+        assert!(said.contains("nothing can be cut out"), "{said}");
+    }
+    super::good::scenario("> cut 12 SEND_ONLY psn=0 qp=other\nsilence no probe\n");
+    let said = script("> cut 13 SEND_ONLY psn=0 qp=other\n< ACK\n");
+    assert!(said.contains("at most 12 can be cut out"), "{said}");
+}
+
+#[test]
+fn a_delay_is_shorter_than_the_wait_of_a_check() {
+    let said = script("peer model\nlink delay 11s psn=0\ndut qp rts\n");
+    assert!(said.contains("at most 2s"), "{said}");
 }

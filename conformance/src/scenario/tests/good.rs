@@ -2,12 +2,15 @@
 
 use std::time::Duration;
 
-use rocespec_control::{Access, Opcode, QpState, SendFlag};
+use rocespec_codec::Psn;
+use rocespec_codec::notation::Head;
+use rocespec_control::{Access, Opcode, QpKind, QpState, SendFlag, WindowKind};
 use rocespec_reports::outcome::Level;
 
+use crate::link::{Damage, Fate, Rate, Rule, Selector};
 use crate::scenario::{
-    Action, Axis, CompletionPattern, Local, MemoryBytes, Network, Post, Scenario, TesterMemory, Verb, When, load,
-    load_folder, parse,
+    Action, Axis, Bind, CompletionPattern, DEVICE, LinkStep, Local, MemoryBytes, Network, ObjectVerb, PEER, Post,
+    RandomFault, Remote, Scenario, Share, Stream, Take, TesterMemory, Verb, When, load, load_folder, parse,
 };
 
 pub(super) const HEADER: &str =
@@ -112,6 +115,40 @@ fn every_kind_of_step_reads() {
 }
 
 #[test]
+fn every_step_about_a_stream_reads() {
+    let take = |count, name: Option<&str>, share| {
+        Action::Stream(Stream::Take(Take { count, name: name.map(str::to_owned), slowest: None, share }))
+    };
+    let share = Share { from: 0, to: 90, of: "before".to_owned() };
+    let steps = actions(
+        "take 16\ntake 4096 as before\ntake 60 as cut 0%..90% of before\ntake 1 110%..10000% of cut\n\
+         take until SEND_LAST psn=9\npaused 1 quanta\nflows within 1000000 quanta\nno CNP\nno CNP 20us\n\
+         take 60 as slow slowest 16\n",
+    );
+    assert_eq!(steps[0], take(16, None, None));
+    assert_eq!(steps[1], take(4096, Some("before"), None));
+    assert_eq!(steps[2], take(60, Some("cut"), Some(share)));
+    assert_eq!(steps[3], take(1, None, Some(Share { from: 110, to: 10_000, of: "cut".to_owned() })));
+    let Action::Stream(Stream::Until(packet)) = &steps[4] else { panic!("{:?}", steps[4]) };
+    assert_eq!((packet.text.as_str(), packet.column), ("SEND_LAST psn=9", 12));
+    assert_eq!(steps[5], Action::Stream(Stream::Paused(1)));
+    assert_eq!(steps[6], Action::Stream(Stream::Flows(1_000_000)));
+    assert_eq!(steps[7], Action::Stream(Stream::NoCnp(None)));
+    assert_eq!(steps[8], Action::Stream(Stream::NoCnp(Some(Duration::from_micros(20)))));
+    let slow = Take { count: 60, name: Some("slow".to_owned()), slowest: Some(16), share: None };
+    assert_eq!(steps[9], Action::Stream(Stream::Take(slow)));
+}
+
+#[test]
+fn a_vlan_makes_a_tag() {
+    let tag =
+        |setup: &str| read(&format!("setup = {{ {setup} }}\n{HEADER}< ACK\n'''\n")).setup.tag().map(|tag| tag.tci);
+    assert_eq!(tag(""), None);
+    assert_eq!(tag("vlan = 4094"), Some(4094));
+    assert_eq!(tag("vlan = 0, priority = 7"), Some(0xe000));
+}
+
+#[test]
 fn every_verb_reads() {
     assert_eq!(verb("dut recv 4 x 4096"), Verb::Receive { count: 4, buffer: Local::Nameless(4096) });
     let place = Local::Region { name: "mr".to_owned(), offset: 64, length: 104 };
@@ -121,7 +158,7 @@ fn every_verb_reads() {
     assert_eq!(verb("dut deregister mr"), Verb::DeregisterMemory("mr".to_owned()));
     assert_eq!(verb("dut recv 0"), Verb::Receive { count: 1, buffer: Local::Nameless(0) });
     let access = vec![Access::RemoteRead, Access::RemoteWrite];
-    let registered = Verb::RegisterMemory { name: "other_1".to_owned(), length: 64, access };
+    let registered = Verb::RegisterMemory { name: "other_1".to_owned(), length: 64, access, foreign: false };
     assert_eq!(verb("dut mr other_1 64 remote_read remote_write"), registered);
     let bytes = |offset, bytes: &[u8]| MemoryBytes { region: "mr".to_owned(), offset, bytes: bytes.to_vec() };
     assert_eq!(verb("dut write mr+0x10 3B"), Verb::WriteMemory(bytes(16, &[0, 1, 2])));
@@ -147,6 +184,52 @@ fn every_verb_reads() {
 }
 
 #[test]
+fn every_step_about_objects_beside_the_queue_pair_reads() {
+    let object = |line: &str| match verb(line) {
+        Verb::Object(verb) => verb,
+        _ => panic!("{line}"),
+    };
+    assert_eq!(object("dut srq"), ObjectVerb::CreateSrq { foreign: false });
+    assert_eq!(object("dut srq foreign"), ObjectVerb::CreateSrq { foreign: true });
+    assert_eq!(object("dut srq limit 2"), ObjectVerb::LimitSrq(2));
+    assert_eq!(object("dut deregister mr refused"), ObjectVerb::KeepMemory("mr".to_owned()));
+    assert_eq!(object("dut arm"), ObjectVerb::Arm { solicited: false });
+    assert_eq!(object("dut arm solicited"), ObjectVerb::Arm { solicited: true });
+    let window = |name: &str, kind| ObjectVerb::AllocateWindow { name: name.to_owned(), kind };
+    assert_eq!(object("dut window w type_1"), window("w", WindowKind::Type1));
+    assert_eq!(object("dut window w type_2"), window("w", WindowKind::Type2));
+    let foreign = Verb::RegisterMemory { name: "far".to_owned(), length: 64, access: Vec::new(), foreign: true };
+    assert_eq!(verb("dut mr far 64 none pd=other"), foreign);
+    let other = Verb::Other(Box::new(Verb::Receive { count: 2, buffer: Local::Nameless(64) }));
+    assert_eq!(verb("dut other recv 2 x 64"), other);
+}
+
+#[test]
+fn a_bound_window_can_be_named_in_packets() {
+    let script = "dut mr mr 64 mw_bind\ndut window w type_2\ndut bind part w mr+8 16 remote_write remote_read\n\
+                  > RDMA_WRITE_ONLY psn=0 ack va=part+8 rkey=part 8B\n< ACK psn=0\ndut invalidate part\n";
+    let steps = actions(script);
+    let bind = ObjectVerb::Bind(Bind {
+        name: "part".to_owned(),
+        window: "w".to_owned(),
+        region: "mr".to_owned(),
+        offset: 8,
+        length: 16,
+        access: vec![Access::RemoteWrite, Access::RemoteRead],
+    });
+    assert_eq!(steps[2], Action::Dut(Verb::Object(bind)));
+    assert_eq!(steps[5], Action::Dut(Verb::Object(ObjectVerb::Invalidate("part".to_owned()))));
+}
+
+#[test]
+fn the_setup_knows_shared_queues_and_both_sides_of_xrc() {
+    let setup = |words: &str| read(&format!("setup = {{ {words} }}\n{HEADER}< ACK\n'''\n")).setup;
+    assert!(setup("srq = true").srq && !setup("srq = false").srq);
+    assert_eq!(setup("transport = 'xrc_target'").transport, QpKind::XrcTarget);
+    assert_eq!(setup("transport = 'xrc_initiator'").transport, QpKind::XrcInitiator);
+}
+
+#[test]
 fn a_window_of_time_has_two_ends_in_any_order() {
     let window = |text: &str| match actions(&format!("< SEND_ONLY psn=0 {text}\n")).swap_remove(0) {
         Action::Expect { when, .. } => (when.after.map(|t| t.as_millis()), when.within.map(|t| t.as_millis())),
@@ -169,12 +252,13 @@ fn every_request_of_the_devices_own_software_reads() {
         opcode,
         local,
         flags: vec![SendFlag::Signaled],
-        remote_va: TesterMemory::VA,
-        rkey: TesterMemory::RKEY,
+        remote_va: Remote::Number(TesterMemory::VA),
+        rkey: Remote::Number(u64::from(TesterMemory::RKEY)),
         immediate: 0,
         compare_add: 0,
         swap: 0,
         qkey: None,
+        srqn: 0,
     };
     let mr = |offset, length| Local::Region { name: "mr".to_owned(), offset, length };
     assert_eq!(post("dut send 3B"), plain(Opcode::Send, Local::Bytes(vec![0, 1, 2])));
@@ -190,8 +274,11 @@ fn every_request_of_the_devices_own_software_reads() {
     let invalidating =
         Post { immediate: TesterMemory::RKEY + 1, ..plain(Opcode::SendWithInvalidate, Local::Nameless(0)) };
     assert_eq!(post("dut send 0 inv=tester+1"), invalidating);
-    let elsewhere =
-        Post { remote_va: TesterMemory::VA + 64, rkey: 0x77, ..plain(Opcode::RdmaWrite, Local::Bytes(vec![0xaa; 2])) };
+    let elsewhere = Post {
+        remote_va: Remote::Number(TesterMemory::VA + 64),
+        rkey: Remote::Number(0x77),
+        ..plain(Opcode::RdmaWrite, Local::Bytes(vec![0xaa; 2]))
+    };
     assert_eq!(post("dut rdma_write 2B=aa va=tester+0x40 rkey=0x77"), elsewhere);
     let with_immediate = Post { immediate: 7, ..plain(Opcode::RdmaWriteWithImmediate, Local::Nameless(9)) };
     assert_eq!(post("dut rdma_write 9 imm=7"), with_immediate);
@@ -257,4 +344,55 @@ fn what_is_no_text_is_refused_with_a_reason() {
     assert!(load_folder(&folder.path().join("none")).unwrap_err().to_string().contains("cannot be read"));
     let all = load_folder(folder.path()).unwrap_err();
     assert_eq!(all.files().len(), 2);
+}
+
+fn link_step(line: &str) -> LinkStep {
+    let script = format!("peer model\n{line}\ndut qp rts\n");
+    let Action::Link(step) = actions(&script).swap_remove(1) else { panic!("{line}") };
+    step
+}
+
+#[test]
+fn links_read() {
+    let chosen = |selector, fate| LinkStep::Chosen(Rule { selector, count: None, fate });
+    let all = Selector::default;
+    assert_eq!(link_step("link drop"), chosen(all(), Fate::LOST));
+    let selector = Selector {
+        from: Some(DEVICE),
+        heads: ["SEND_FIRST", "ACK"].map(|word| Head::parse(word).unwrap()).to_vec(),
+        psns: Some((Psn::new(3), 5)),
+        round: Some(2),
+    };
+    let rule = Rule { selector, count: Some(4), fate: Fate { late: Duration::from_millis(1), ..Fate::default() } };
+    let line = "link delay 1ms from=dut opcode=SEND_FIRST|ACK psn=3..7 round=2 count=4";
+    assert_eq!(link_step(line), LinkStep::Chosen(rule));
+    let one = Selector { from: Some(PEER), psns: Some((Psn::new(0xff_ffff), 1)), ..all() };
+    assert_eq!(
+        link_step("link duplicate copies=3 from=peer psn=0xffffff"),
+        chosen(one, Fate { copies: 3, ..Fate::default() })
+    );
+    assert_eq!(link_step("link swap behind=4"), chosen(all(), Fate { behind: 4, ..Fate::default() }));
+    assert_eq!(link_step("link ce"), chosen(all(), Fate { congested: true, ..Fate::default() }));
+    let damage = Some(Damage::Content);
+    assert_eq!(link_step("link corrupt"), chosen(all(), Fate { damage, ..Fate::default() }));
+    let rate = Rate::per_million(5000);
+    assert_eq!(
+        link_step("link reordering 0.5% from=dut depth=7"),
+        LinkStep::Random { fault: RandomFault::Reordering, from: Some(DEVICE), rate, depth: 7 }
+    );
+    assert_eq!(link_step("link loss 0.005"), LinkStep::Random { fault: RandomFault::Loss, from: None, rate, depth: 1 });
+}
+
+#[test]
+fn a_peer_does_what_the_device_does_and_each_names_the_memory_of_the_other() {
+    let script = "peer model\ndut mr in 64 remote_write\npeer mr out 64 none\npeer rdma_write out+8 16 va=in+4\n\
+                  dut rdma_write 8B va=out rkey=0x77\npeer completions rdma_write\n";
+    let scenario = scenario(script);
+    assert!(scenario.has_peer());
+    let region = |name: &str, offset| Remote::Region { name: name.to_owned(), offset };
+    let Action::Peer(Verb::Post(post)) = &scenario.steps[3].action else { panic!() };
+    assert_eq!((&post.remote_va, &post.rkey), (&region("in", 4), &region("in", 0)));
+    assert_eq!(post.local, Local::Region { name: "out".to_owned(), offset: 8, length: 16 });
+    let Action::Dut(Verb::Post(post)) = &scenario.steps[4].action else { panic!() };
+    assert_eq!((&post.remote_va, &post.rkey), (&region("out", 0), &Remote::Number(0x77)));
 }

@@ -1,0 +1,69 @@
+//! `cargo xtask publish`: the reports that lie in the repository, made anew.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus};
+
+use anyhow::{Context as _, bail};
+
+/// Where the reports lie.
+const PUBLISHED: &str = "reports/published";
+
+/// Run the catalogue on devices and write reports/published anew
+///
+/// The guests of rxe are made by `cargo xtask rxe` before. Nothing is written when a case could not be judged.
+#[derive(Debug, clap::Args)]
+pub(crate) struct Args {
+    /// Devices, as for `rocespec run --dut`.
+    #[arg(value_name = "DUT", default_values = ["emulator", "rxe:6.1", "rxe:newest"])]
+    devices: Vec<String>,
+}
+
+pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the workspace")?;
+    let built = rocespec(root, &["help"])?;
+    if !built.success() {
+        bail!("rocespec cannot be built");
+    }
+    let mut folders: Vec<PathBuf> = Vec::new();
+    for (place, device) in args.devices.iter().enumerate() {
+        // Below the root, where it runs: reports name the command that made them.
+        let folder = Path::new("target/publish").join(place.to_string());
+        let status = rocespec(root, &["run", "--dut", device, "--report", text(&folder)?])?;
+        if !matches!(status.code(), Some(0 | 1)) {
+            bail!("{device}: the run ended with {status}; its report is in {}", folder.display());
+        }
+        folders.push(folder);
+    }
+    let published = root.join(PUBLISHED);
+    if published.exists() {
+        fs::remove_dir_all(&published).with_context(|| format!("cannot clear {}", published.display()))?;
+    }
+    let target = PUBLISHED;
+    let status = rocespec(root, &["defects", "--run", "--report", target])?;
+    if !matches!(status.code(), Some(0 | 1)) {
+        bail!("`rocespec defects --run` ended with {status}");
+    }
+    let mut words = vec!["report", "--small", "--html", target];
+    for folder in &folders {
+        words.push(text(folder)?);
+    }
+    let status = rocespec(root, &words)?;
+    if !status.success() {
+        bail!("`rocespec report` ended with {status}");
+    }
+    println!("{PUBLISHED} holds the reports of {}.", args.devices.join(", "));
+    Ok(())
+}
+
+/// Runs rocespec as it stands here.
+fn rocespec(root: &Path, words: &[&str]) -> anyhow::Result<ExitStatus> {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(cargo);
+    command.current_dir(root).args(["run", "--quiet", "--release", "--package", "rocespec", "--"]).args(words);
+    command.status().context("cannot start cargo")
+}
+
+fn text(path: &Path) -> anyhow::Result<&str> {
+    path.to_str().with_context(|| format!("{} is no UTF-8", path.display()))
+}
