@@ -121,12 +121,13 @@ fn examination(folder: &Path) -> (PathBuf, PathBuf) {
     let example = page.split("```json\n").nth(1).and_then(|rest| rest.split("```").next()).expect("an example");
     let mut examination: Examination = serde_json::from_str(example).unwrap();
     let connections = &mut examination.files[0].connections;
+    let page = format!("connections/1-{}.html", connections[0].number);
     let mut quiet = connections[0].clone();
     (quiet.number, quiet.findings, quiet.transport) = (4, Findings::default(), "UC".to_owned());
     quiet.sent[0].packets = 9_999;
     connections.push(quiet);
     rocespec_reports::folder::write_examination(&examination, folder).unwrap();
-    (folder.join("index.html"), folder.join("connections/1-1.html"))
+    (folder.join("index.html"), folder.join(page))
 }
 
 #[test]
