@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 
-use crate::dut::{Dut, Emulator, Vm};
+use crate::dut::{Dut, Emulator, vm};
 use crate::ledger::Ledger;
 use crate::profile::Profile;
 use crate::scenario::CAPABILITIES;
@@ -57,8 +57,8 @@ impl Choice {
             "emulator" => Ok(Box::new(Emulator::named(rest, self.profile("emulator")?)?)),
             "rxe" => {
                 let guest = if rest.is_empty() { "6.1" } else { rest };
-                let profile = self.profile(rxe_profile(&Vm::release(guest)?))?;
-                Ok(Box::new(Vm::start(guest, profile)?))
+                let profile = self.profile(rxe_profile(&vm::release(guest)?))?;
+                Ok(Box::new(vm::start(guest, profile)?))
             }
             _ => bail!(
                 "there is no device {:?}: take emulator, emulator:DEFECT or rxe:VERSION; real NICs and agents of \

@@ -1,10 +1,11 @@
 //! The tester's end of the control protocol: one order, one answer, never a wait without end.
 
 use std::io::{ErrorKind, Read, Write};
-use std::os::unix::net::UnixStream;
 use std::time::{Duration, Instant};
 
 use rocespec_control::{Command, Failure, LineReader, Reply, Request, Response, Status};
+
+use super::stream::Stream;
 
 /// How often a wait looks whether the device still lives.
 const LOOK: Duration = Duration::from_millis(50);
@@ -40,13 +41,13 @@ pub(crate) enum ControlError {
 /// One end of a control stream.
 #[derive(Debug)]
 pub(crate) struct ControlClient {
-    stream: UnixStream,
+    stream: Stream,
     reader: LineReader,
     last_id: u64,
 }
 
 impl ControlClient {
-    pub(crate) fn new(stream: UnixStream) -> std::io::Result<ControlClient> {
+    pub(crate) fn new(stream: Stream) -> std::io::Result<ControlClient> {
         stream.set_read_timeout(Some(LOOK))?;
         stream.set_write_timeout(Some(LOOK))?;
         Ok(ControlClient { stream, reader: LineReader::default(), last_id: 0 })
@@ -151,6 +152,7 @@ fn is_pause(error: &std::io::Error) -> bool {
 mod tests {
     use super::*;
     use std::io::{BufRead, BufReader};
+    use std::os::unix::net::UnixStream;
     use std::thread;
 
     /// An agent that answers every line with these bytes, in pieces, then closes.
@@ -168,7 +170,7 @@ mod tests {
                 thread::sleep(Duration::from_secs(3));
             }
         });
-        ControlClient::new(ours).unwrap()
+        ControlClient::new(ours.into()).unwrap()
     }
 
     fn call(client: &mut ControlClient) -> Result<Reply, ControlError> {

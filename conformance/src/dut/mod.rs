@@ -1,10 +1,15 @@
 //! Devices under test: what the runner needs of one, and the kinds that there are.
 
+mod clock;
+mod console;
 mod control_client;
 mod emulator;
+mod port;
+mod process;
+mod remote;
 mod stream;
 pub(crate) mod switchboard;
-mod vm;
+pub mod vm;
 
 use std::sync::Arc;
 
@@ -14,7 +19,7 @@ use rocespec_model::Time;
 use crate::profile::Profile;
 
 pub use emulator::{Emulator, NoSuchBehaviour};
-pub use vm::Vm;
+pub use remote::Remote;
 
 /// Ends a wait for the device.
 pub type Waker = Arc<dyn Fn() + Send + Sync>;

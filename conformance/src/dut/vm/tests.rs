@@ -2,26 +2,28 @@
 
 use std::fs;
 use std::process::{Command as Process, Stdio};
+use std::time::Instant;
 
-use rocespec_control::{Access, Command, QpAttributes, QpCapacity, QpKind, QpState};
+use rocespec_control::{Access, Command, QpAttributes, QpCapacity, QpKind, QpState, Reply};
 
 use super::*;
+use crate::dut::Dut;
 
 fn profile() -> Profile {
     let timing = "[timing]\nresponse_ms = 500\nsilence_ms = 40\nsettle_ms = 2\nslack_ms = 50\n";
     Profile::parse("test", &format!("title = 'test'\ncapabilities = ['rc']\n{timing}")).unwrap()
 }
 
-fn start() -> Vm {
+fn start() -> Remote {
     let name = std::env::var("ROCESPEC_RXE").unwrap_or_else(|_| "6.1".to_owned());
     let started = Instant::now();
-    let vm = Vm::start(&name, profile()).unwrap();
+    let vm = super::start(&name, profile()).unwrap();
     println!("{} is up after {:.1} s", vm.device().system, started.elapsed().as_secs_f64());
     vm
 }
 
 /// Moves a queue pair to RTR: the guest resolves our address on the way.
-fn ready_to_receive(vm: &mut Vm, remote_gid: std::net::Ipv6Addr, gid_index: u8) -> u32 {
+fn ready_to_receive(vm: &mut Remote, remote_gid: std::net::Ipv6Addr, gid_index: u8) -> u32 {
     let capacity = QpCapacity::default();
     let create = Command::CreateQp { kind: QpKind::Rc, capacity, pd: None, srq: None, xrc_domain: None };
     let Reply::Qp { qp, qpn } = vm.control(&create).unwrap() else { panic!() };
@@ -48,7 +50,7 @@ fn ready_to_receive(vm: &mut Vm, remote_gid: std::net::Ipv6Addr, gid_index: u8) 
 #[ignore = "needs a guest"]
 fn a_guest_boots_resolves_our_addresses_and_boots_again() {
     let mut vm = start();
-    let gid = |vm: &Vm, wanted: &dyn Fn(&rocespec_control::Gid) -> bool| {
+    let gid = |vm: &Remote, wanted: &dyn Fn(&rocespec_control::Gid) -> bool| {
         vm.device().gids.iter().find(|gid| wanted(gid)).unwrap().index
     };
     let v4 = gid(&vm, &|gid| gid.gid.to_ipv4_mapped().is_some());

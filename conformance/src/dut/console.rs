@@ -1,4 +1,4 @@
-//! The guest's console: kept in part, and watched for the words of a dying kernel.
+//! What a process says while it runs: kept in part, and watched for words of death.
 
 use std::collections::VecDeque;
 use std::io::{BufRead, BufReader, Read};
@@ -11,22 +11,13 @@ const KEPT_OF_CRASH: usize = 200;
 /// Bytes kept of a line.
 const LINE: u64 = 512;
 
-/// What a dying kernel, its init or QEMU itself says.
-const WORDS_OF_DEATH: [&str; 9] = [
-    "Kernel panic",
-    "BUG: ",
-    "kernel BUG at",
-    "Oops: ",
-    "general protection fault",
-    "unable to handle",
-    "KASAN: ",
-    "rocespec-guest: FAILED",
-    "rocespec-guest: the agent ended",
-];
-
 /// Filled by a thread that reads, asked by the others.
-#[derive(Debug, Default)]
-pub(super) struct Console(Mutex<Lines>);
+#[derive(Debug)]
+pub(super) struct Console {
+    /// A line with one of them, and all after it, tell of a crash.
+    words_of_death: &'static [&'static str],
+    lines: Mutex<Lines>,
+}
 
 #[derive(Debug, Default)]
 struct Lines {
@@ -37,6 +28,10 @@ struct Lines {
 }
 
 impl Console {
+    pub(super) fn new(words_of_death: &'static [&'static str]) -> Console {
+        Console { words_of_death, lines: Mutex::default() }
+    }
+
     /// Reads to the end. Bytes that are no text, and lines without end, are kept in part.
     pub(super) fn watch(&self, source: impl Read) {
         let mut source = BufReader::new(source);
@@ -45,7 +40,7 @@ impl Console {
             line.clear();
             match source.by_ref().take(LINE).read_until(b'\n', &mut line) {
                 Ok(0) | Err(_) => break,
-                Ok(_) => self.lines().add(String::from_utf8_lossy(&line).trim_end().to_owned()),
+                Ok(_) => self.add(String::from_utf8_lossy(&line).trim_end().to_owned()),
             }
         }
         self.lines().ended = true;
@@ -72,26 +67,25 @@ impl Console {
         all[all.len().saturating_sub(count)..].join("\n")
     }
 
-    fn lines(&self) -> MutexGuard<'_, Lines> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-impl Lines {
-    fn add(&mut self, line: String) {
+    fn add(&self, line: String) {
         if line.is_empty() {
             return;
         }
-        if !self.crash.is_empty() || WORDS_OF_DEATH.iter().any(|words| line.contains(words)) {
-            if self.crash.len() < KEPT_OF_CRASH {
-                self.crash.push(line);
+        let mut lines = self.lines();
+        if !lines.crash.is_empty() || self.words_of_death.iter().any(|words| line.contains(words)) {
+            if lines.crash.len() < KEPT_OF_CRASH {
+                lines.crash.push(line);
             }
             return;
         }
-        if self.before.len() == KEPT {
-            self.before.pop_front();
+        if lines.before.len() == KEPT {
+            lines.before.pop_front();
         }
-        self.before.push_back(line);
+        lines.before.push_back(line);
+    }
+
+    fn lines(&self) -> MutexGuard<'_, Lines> {
+        self.lines.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -101,7 +95,7 @@ mod tests {
 
     #[test]
     fn a_panic_is_seen_with_what_follows_it() {
-        let console = Console::default();
+        let console = Console::new(&["BUG: "]);
         console.watch(&b"booting\r\n[ 3.1] BUG: kernel NULL pointer dereference\r\n[ 3.2] RIP: 0010:rxe_rcv\r\n"[..]);
         assert_eq!(console.crash().unwrap(), "[ 3.1] BUG: kernel NULL pointer dereference\n[ 3.2] RIP: 0010:rxe_rcv");
         assert!(console.crashed() && console.ended());
@@ -109,7 +103,7 @@ mod tests {
 
     #[test]
     fn an_ordinary_boot_is_no_crash() {
-        let console = Console::default();
+        let console = Console::new(&["BUG: "]);
         console.watch(&b"rocespec-guest: rxe0 is up\neth0 speed is unknown\n"[..]);
         assert_eq!(console.crash(), None);
         assert_eq!(console.last_lines(1), "eth0 speed is unknown");
@@ -117,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_flood_is_kept_in_part() {
-        let console = Console::default();
+        let console = Console::new(&["BUG: "]);
         let mut flood = vec![0xff; 4 << 20];
         flood.extend(b"\nline\n".repeat(100_000));
         console.watch(&flood[..]);

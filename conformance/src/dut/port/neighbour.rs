@@ -1,10 +1,10 @@
-//! Who has the tester's address? The guest asks by ARP and by neighbour solicitation before it sends to us.
+//! Who has the tester's address? A device asks by ARP and by neighbour solicitation before it sends to us.
 
 use std::net::Ipv6Addr;
 
 use crate::dut::Addresses;
 
-/// What a frame from the guest is.
+/// What a frame from the device is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Something for the tester to look at.
@@ -67,7 +67,7 @@ fn solicitation(frame: &[u8], packet: &[u8], tester: &Addresses) -> Option<Vec<u
     let source = Ipv6Addr::from(*packet.get(8..24)?.first_chunk::<16>()?);
     let message = packet.get(IPV6_HEADER..IPV6_HEADER + ND_LENGTH)?;
     let ours = message[0] == SOLICITATION && message[8..24] == tester.v6.octets();
-    // A question from nowhere is a probe for duplicates: nobody may have our address, and the guest does not take it.
+    // A question from nowhere is a probe for duplicates: nobody may have our address, and the device does not take it.
     if !ours || source.is_unspecified() {
         return None;
     }
@@ -97,7 +97,7 @@ fn checksum(source: Ipv6Addr, destination: Ipv6Addr, message: &[u8]) -> u16 {
 }
 
 #[cfg(test)]
-pub(super) mod tests {
+pub(in crate::dut) mod tests {
     use super::*;
     use rocespec_codec::MacAddr;
     use std::net::Ipv4Addr;
@@ -106,11 +106,11 @@ pub(super) mod tests {
     const OUR_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1);
     const GUEST_V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2);
 
-    pub(in crate::dut::vm) fn tester() -> Addresses {
+    pub(in crate::dut) fn tester() -> Addresses {
         Addresses { mac: MacAddr([0x52, 0x54, 0, 0xaa, 0, 1]), v4: Ipv4Addr::new(10, 0, 0, 1), v6: OUR_V6 }
     }
 
-    pub(in crate::dut::vm) fn arp_request() -> Vec<u8> {
+    pub(in crate::dut) fn arp_request() -> Vec<u8> {
         let mut frame = [[0xff; 6], GUEST].concat();
         frame.extend(ARP);
         frame.extend(ARP_FIXED);

@@ -1,0 +1,170 @@
+//! A process that is a device: started, watched, and ended whatever happens to us.
+//!
+//! It runs in a process group of its own, so that a Ctrl-C in the terminal reaches us alone. If we end, also by SIGKILL,
+//! the kernel kills it: it was asked to by `PR_SET_PDEATHSIG`. That signal follows the *thread* that started the process,
+//! so a thread of its own starts it and stays until it has ended.
+
+use std::os::unix::process::CommandExt;
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
+use std::sync::{Arc, OnceLock};
+use std::thread::{self, JoinHandle};
+use std::time::{Duration, Instant};
+
+use super::console::Console;
+use super::remote::Life;
+
+/// How often the keeper looks whether the process has ended.
+const LOOK: Duration = Duration::from_millis(20);
+/// How long a dying process may take to say why.
+const LAST_WORDS: Duration = Duration::from_secs(2);
+/// Its lines in a message.
+const SHOWN: usize = 15;
+
+/// What a running process is called in messages, and what it says when it dies.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Manner {
+    /// The process: `QEMU`.
+    pub(super) name: &'static str,
+    /// What it says on its standard error: `the console`.
+    pub(super) voice: &'static str,
+    /// A line with one of these is its death, even while it runs on.
+    pub(super) words_of_death: &'static [&'static str],
+}
+
+/// A running process. Dropping it kills it.
+#[derive(Debug)]
+pub(super) struct Process {
+    manner: Manner,
+    console: Arc<Console>,
+    ended: Arc<OnceLock<ExitStatus>>,
+    /// Closed to ask the keeper to kill.
+    leave: Option<Sender<()>>,
+    keeper: Option<JoinHandle<()>>,
+    reader: Option<JoinHandle<()>>,
+}
+
+impl Process {
+    /// Starts it. Its standard error is read.
+    pub(super) fn start(mut command: Command, manner: Manner) -> std::io::Result<Process> {
+        command.stderr(Stdio::piped()).process_group(0);
+        die_with_us(&mut command);
+
+        let console = Arc::new(Console::new(manner.words_of_death));
+        let ended = Arc::new(OnceLock::new());
+        let (leave, left) = channel();
+        let (tell, told) = channel();
+        let keeper = {
+            let ended = Arc::clone(&ended);
+            thread::Builder::new().name("keeper".to_owned()).spawn(move || {
+                let spawned = command.spawn();
+                // The streams' ends in `command` would keep the wire open when the process is gone.
+                drop(command);
+                match spawned {
+                    Ok(mut child) => {
+                        let _ = tell.send(Ok(child.stderr.take()));
+                        keep(&mut child, &left, &ended);
+                    }
+                    Err(error) => {
+                        let _ = tell.send(Err(error));
+                    }
+                }
+            })?
+        };
+        let stderr = told.recv().map_err(|_| std::io::Error::other("its keeper died"))??;
+        let reader = {
+            let console = Arc::clone(&console);
+            let watch = move || stderr.into_iter().for_each(|stderr| console.watch(stderr));
+            thread::Builder::new().name("console".to_owned()).spawn(watch)?
+        };
+        Ok(Process { manner, console, ended, leave: Some(leave), keeper: Some(keeper), reader: Some(reader) })
+    }
+
+    /// Kills it and waits until it is gone.
+    fn kill(&mut self) {
+        drop(self.leave.take());
+        for thread in [self.keeper.take(), self.reader.take()].into_iter().flatten() {
+            // A panic of theirs has been printed; there is nothing to add.
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Life for Process {
+    fn is_dead(&self) -> bool {
+        self.ended.get().is_some() || self.console.crashed()
+    }
+
+    fn death(&self) -> Option<String> {
+        if !self.is_dead() {
+            return None;
+        }
+        self.wait_for_last_words();
+        if let Some(crash) = self.console.crash() {
+            return Some(format!("{} says:\n{crash}", self.manner.voice));
+        }
+        let status = self.ended.get()?;
+        Some(format!("{} ended ({status}); {}", self.manner.name, self.last_words()))
+    }
+
+    fn last_words(&self) -> String {
+        let voice = self.manner.voice;
+        match self.console.last_lines(SHOWN) {
+            lines if lines.is_empty() => format!("{voice} said nothing"),
+            lines => format!("{voice}'s last lines:\n{lines}"),
+        }
+    }
+
+    /// A kernel that dies says so over a slow serial line, after the wire has fallen silent. That a process ended, and how,
+    /// is known a little later than that its console did.
+    fn wait_for_last_words(&self) {
+        let started = Instant::now();
+        while !(self.console.ended() && self.is_dead()) && started.elapsed() < LAST_WORDS {
+            thread::sleep(LOOK);
+        }
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.kill();
+    }
+}
+
+/// Stays with the process until it ends by itself or is to be killed.
+fn keep(child: &mut Child, left: &Receiver<()>, ended: &OnceLock<ExitStatus>) {
+    loop {
+        match child.try_wait() {
+            Ok(None) => {}
+            Ok(Some(status)) => {
+                let _ = ended.set(status);
+                return;
+            }
+            Err(_) => break,
+        }
+        match left.recv_timeout(LOOK) {
+            Err(RecvTimeoutError::Timeout) => {}
+            Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
+        }
+    }
+    let _ = child.kill();
+    if let Ok(status) = child.wait() {
+        let _ = ended.set(status);
+    }
+}
+
+/// Asks the kernel to kill the process when the thread that starts it ends.
+fn die_with_us(command: &mut Command) {
+    let us = std::process::id().cast_signed();
+    let ask = move || {
+        // SAFETY: both are plain system calls without pointers, allowed between fork and exec.
+        let (asked, parent) = unsafe { (libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL), libc::getppid()) };
+        if asked != 0 {
+            return Err(std::io::Error::last_os_error());
+        }
+        // We may have died before the kernel was asked: then nobody would ever kill it.
+        if parent == us { Ok(()) } else { Err(std::io::ErrorKind::NotConnected.into()) }
+    };
+    // SAFETY: the closure makes two system calls and allocates nothing, as the time between fork and exec demands.
+    unsafe { command.pre_exec(ask) };
+}
