@@ -35,6 +35,7 @@ pub(crate) struct Args {
     pub(crate) listen: Option<SocketAddr>,
 
     /// Secret that a tester must name in its `hello`
-    #[arg(long, value_name = "TOKEN", env = "ROCESPEC_TOKEN", hide_env_values = true)]
+    #[arg(long, value_name = "TOKEN", env = "ROCESPEC_TOKEN", hide_env_values = true,
+          value_parser = clap::builder::NonEmptyStringValueParser::new())]
     pub(crate) token: Option<String>,
 }

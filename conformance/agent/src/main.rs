@@ -5,7 +5,6 @@ mod backend;
 #[cfg(test)]
 mod fake;
 mod hex;
-mod limits;
 mod serve;
 mod session;
 mod verbs;

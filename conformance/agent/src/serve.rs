@@ -1,121 +1,73 @@
 //! The streams that testers come in on.
 
 use std::fs::{self, File, OpenOptions};
-use std::io::{ErrorKind, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::io::{ErrorKind, Read};
+use std::net::TcpListener;
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
+use rocespec_control::serve::{Desk, Door, Next, Patience, Service};
+
 use crate::args::Args;
 use crate::backend::Backend;
-use crate::session::{Next, Session};
+use crate::session::Session;
 
 /// How long a virtio-serial port may take to appear.
 const PORT_PATIENCE: Duration = Duration::from_secs(10);
 /// How long to wait before looking again whether somebody opened the other end of a serial port.
 const NOBODY_THERE: Duration = Duration::from_millis(20);
-/// How long a TCP tester may take for its first command, so that one who never says it does not keep the others out.
-const HELLO_PATIENCE: Duration = if cfg!(test) { Duration::from_millis(200) } else { Duration::from_secs(10) };
-/// How long a TCP tester may leave our answer unread before it is given up.
-const WRITE_PATIENCE: Duration = Duration::from_secs(30);
 
 /// Serves testers, one after another, until one says `shutdown`.
 pub(crate) fn serve<B: Backend>(args: &Args, backend: &mut B) -> Result<(), String> {
+    let mut session = Session::new(backend);
     if let Some(address) = args.listen {
         let listener = TcpListener::bind(address).map_err(|error| format!("{address}: {error}"))?;
         // With port 0 the system chose one: whoever started us wants to know.
         eprintln!("rocespec-agent: listening on {}", listener.local_addr().unwrap_or(address));
-        return listen(&listener, args.token.as_deref(), backend);
+        let tell = |what: &str| eprintln!("rocespec-agent: {what}");
+        let orders = Door::Tcp(listener).open(args.token.clone(), Patience::default(), || (), tell);
+        orders.map_err(|error| format!("{address}: {error}"))?.serve(&mut session);
+        return Ok(());
     }
     let path = match (&args.serial, &args.virtio) {
         (Some(path), _) => path.clone(),
         (None, Some(name)) => find_virtio_port(Path::new("/sys/class/virtio-ports"), name)?,
         (None, None) => return Err("one of --serial, --virtio and --listen is needed".to_owned()),
     };
-    serial(&path, args.token.as_deref(), backend)
+    serial(&path, args.token.as_deref(), &mut session)
 }
 
-fn listen<B: Backend>(listener: &TcpListener, token: Option<&str>, backend: &mut B) -> Result<(), String> {
-    loop {
-        let (mut stream, peer) = match listener.accept() {
-            Ok(accepted) => accepted,
-            Err(error) => {
-                // Out of descriptors, or a peer that vanished: neither is helped by spinning.
-                eprintln!("rocespec-agent: accept: {error}");
-                std::thread::sleep(Duration::from_millis(100));
-                continue;
-            }
-        };
-        // Small lines back and forth; and a tester whose machine died must not keep the device for ever.
-        let prepared = stream.set_nodelay(true).and_then(|()| stream.set_write_timeout(Some(WRITE_PATIENCE)));
-        keep_alive(&stream);
-        let ended = prepared.and_then(|()| talk(&mut stream, token, backend));
-        match ended {
-            Ok(End::Shutdown) => return Ok(()),
-            Ok(End::Gone) => {}
-            Err(error) => eprintln!("rocespec-agent: {peer}: {error}"),
-        }
-    }
-}
-
-fn serial<B: Backend>(path: &Path, token: Option<&str>, backend: &mut B) -> Result<(), String> {
+/// A serial port has one tester at the other end and keeps nobody out.
+fn serial(path: &Path, token: Option<&str>, service: &mut dyn Service) -> Result<(), String> {
     let broken = |error: std::io::Error| format!("{}: {error}", path.display());
     let mut port = OpenOptions::new().read(true).write(true).open(path).map_err(broken)?;
     make_raw(&port);
     loop {
-        match talk(&mut port, token, backend).map_err(broken)? {
-            End::Shutdown => return Ok(()),
-            // Nobody has the other end open. A tester that comes later is a new one.
-            End::Gone => std::thread::sleep(NOBODY_THERE),
+        let next = talk(&mut port, token, service);
+        service.leave();
+        if next.map_err(broken)? == Next::Shutdown {
+            return Ok(());
         }
-    }
-}
-
-enum End {
-    Gone,
-    Shutdown,
-}
-
-/// A byte stream to a tester.
-trait Stream: Read + Write {
-    /// Bounds the next reads; `None` takes the bound away.
-    fn bound_reads(&mut self, limit: Option<Duration>) -> std::io::Result<()>;
-}
-
-impl Stream for TcpStream {
-    fn bound_reads(&mut self, limit: Option<Duration>) -> std::io::Result<()> {
-        self.set_read_timeout(limit)
-    }
-}
-
-impl Stream for File {
-    /// A serial port has one tester at the other end and keeps nobody out.
-    fn bound_reads(&mut self, _limit: Option<Duration>) -> std::io::Result<()> {
-        Ok(())
+        // Nobody has the other end open. A tester that comes later is a new one.
+        std::thread::sleep(NOBODY_THERE);
     }
 }
 
 /// One tester's session, from its first byte to its last.
-fn talk<B: Backend, S: Stream>(stream: &mut S, token: Option<&str>, backend: &mut B) -> std::io::Result<End> {
-    let mut session = Session::new(backend, token);
+fn talk(port: &mut File, token: Option<&str>, service: &mut dyn Service) -> std::io::Result<Next> {
+    let mut desk = Desk::new(token);
     let mut bytes = vec![0; 64 << 10];
-    let deadline = Instant::now() + HELLO_PATIENCE;
     loop {
-        let left = deadline.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
-        stream.bound_reads((!session.is_greeted()).then_some(left))?;
-        let count = match stream.read(&mut bytes) {
-            Ok(0) => return Ok(End::Gone),
+        let count = match port.read(&mut bytes) {
+            Ok(0) => return Ok(Next::Close),
             Ok(count) => count,
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
             Err(error) => return Err(error),
         };
-        let next = session.receive(&bytes[..count], stream)?;
-        stream.flush()?;
-        match next {
-            Next::Go => {}
-            Next::Close => return Ok(End::Gone),
-            Next::Shutdown => return Ok(End::Shutdown),
+        let next = desk.receive(&bytes[..count], service, port)?;
+        if next != Next::Go {
+            return Ok(next);
         }
     }
 }
@@ -150,34 +102,20 @@ fn make_raw(port: &File) {
     }
 }
 
-/// Asks the system to notice within about a minute that the peer's machine is gone.
-fn keep_alive(stream: &TcpStream) {
-    let set = |level, option, value: libc::c_int| {
-        // SAFETY: the descriptor is open as long as `stream` lives; the value is an int, as these options want.
-        unsafe {
-            let size = size_of::<libc::c_int>() as libc::socklen_t;
-            libc::setsockopt(stream.as_raw_fd(), level, option, (&raw const value).cast(), size);
-        }
-    };
-    set(libc::SOL_SOCKET, libc::SO_KEEPALIVE, 1);
-    set(libc::IPPROTO_TCP, libc::TCP_KEEPIDLE, 30);
-    set(libc::IPPROTO_TCP, libc::TCP_KEEPINTVL, 10);
-    set(libc::IPPROTO_TCP, libc::TCP_KEEPCNT, 3);
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fake::Fake;
-    use std::io::{BufRead, BufReader};
-    use std::net::SocketAddr;
+    use clap::Parser;
+    use std::io::{BufRead, BufReader, Write};
+    use std::net::{SocketAddr, TcpStream};
 
     const HELLO: &str = "{\"id\":1,\"cmd\":\"hello\",\"version\":1,\"token\":\"secret\"}\n";
 
     /// Sends these bytes and reads so many lines.
     fn exchange(address: SocketAddr, bytes: &str, lines: usize) -> Vec<String> {
         let mut stream = TcpStream::connect(address).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(20))).unwrap();
         stream.write_all(bytes.as_bytes()).unwrap();
         BufReader::new(stream).lines().take(lines).map(Result::unwrap).collect()
     }
@@ -188,21 +126,33 @@ mod tests {
         let address = listener.local_addr().unwrap();
         let agent = std::thread::spawn(move || {
             let mut fake = Fake::default();
-            listen(&listener, Some("secret"), &mut fake).unwrap();
+            let door = Door::Tcp(listener).open(Some("secret".to_owned()), Patience::default(), || (), |_| ());
+            door.unwrap().serve(&mut Session::new(&mut fake));
             fake.alive.get()
         });
         let create = "{\"id\":2,\"cmd\":\"create_qp\",\"kind\":\"rc\"}\n";
-        // One that says nothing and stays does not keep the others out.
-        let silent = TcpStream::connect(address).unwrap();
         // One that leaves in the middle of a line, one that only looks in, one without the token, one that is right.
         assert_eq!(exchange(address, &format!("{HELLO}{create}{{\"id\":3"), 2).len(), 2);
         assert_eq!(exchange(address, "", 0).len(), 0);
         let refused = exchange(address, "{\"id\":1,\"cmd\":\"shutdown\"}\n", 9);
         assert!(refused.len() == 1 && refused[0].contains("unauthorized"), "{refused:?}");
         let answers = exchange(address, &format!("{HELLO}{create}{{\"id\":3,\"cmd\":\"shutdown\"}}\n"), 9);
-        assert_eq!(answers.len(), 3);
+        // Handles begin anew with each tester.
+        assert!(answers.len() == 3 && answers[1].contains("\"qp\":1,"), "{answers:?}");
         assert_eq!(agent.join().unwrap(), 0);
-        drop(silent);
+    }
+
+    #[test]
+    fn it_listens_where_it_is_told_and_nowhere_else_and_not_without_a_token() {
+        let parse = |words: &[&str]| Args::try_parse_from([&["agent", "--device", "rxe0"], words].concat());
+        assert!(parse(&["--listen", "127.0.0.1:4792"]).is_err(), "a token is needed");
+        assert!(parse(&["--listen", "4792", "--token", "x"]).is_err(), "an address is needed, not a port alone");
+        assert!(parse(&["--listen", "127.0.0.1:4792", "--token", ""]).is_err(), "an empty token is none");
+        let args = parse(&["--listen", "127.0.0.2:0", "--token", "secret"]).unwrap();
+        let listener = TcpListener::bind(args.listen.unwrap()).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        assert!(TcpStream::connect(("127.0.0.2", port)).is_ok());
+        assert!(TcpStream::connect(("127.0.0.1", port)).is_err());
     }
 
     #[test]

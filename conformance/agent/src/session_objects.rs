@@ -5,9 +5,8 @@ use std::rc::Rc;
 
 use rocespec_control::{Command, ErrorCode, Failure, Reply};
 
-use super::{Session, at_most, bad, find, inside, no_such, shared};
+use super::{Session, find, inside, no_such, shared};
 use crate::backend::{Backend, failure};
-use crate::limits::{MAX_POLL, MAX_QUEUE};
 
 impl<B: Backend> Session<'_, B> {
     /// Carries out one of them.
@@ -30,7 +29,6 @@ impl<B: Backend> Session<'_, B> {
             }
             Command::DestroyXrcDomain { xrc_domain } => take_away(&mut self.xrc_domains, xrc_domain, "XRC domain")?,
             Command::CreateSrq { max_wr, pd, xrc_domain } => {
-                at_most("max_wr", max_wr, MAX_QUEUE)?;
                 self.room_for_one_more(self.srqs.len(), "shared receive queues")?;
                 let pd = shared(&self.pds, pd, "protection domain")?;
                 let domain = shared(&self.xrc_domains, xrc_domain, "XRC domain")?;
@@ -51,9 +49,6 @@ impl<B: Backend> Session<'_, B> {
                 self.backend.post_srq_receive(srq, wr_id, memory, offset, length)?;
             }
             Command::PollSrq { srq, max } => {
-                if max == 0 || max > MAX_POLL {
-                    return Err(bad(format!("max {max} is not in 1..={MAX_POLL}")));
-                }
                 let srq = find(&mut self.srqs, srq, "shared receive queue")?;
                 return Ok(Reply::Completions(self.backend.poll_srq(srq, max as usize)?));
             }

@@ -1,13 +1,30 @@
 //! The protocol against a fake device: what is asked, what is answered, and that rubbish is answered too.
 
-use rocespec_control::{Completion, Device, QpAttributes, QpState};
+use rocespec_control::serve::{Desk, Next};
+use rocespec_control::{Completion, QpAttributes, QpState, Request, Response, Status};
 
 use super::*;
 use crate::backend::About;
 use crate::fake::Fake;
 
+/// One tester's connection.
+struct Talk<'a> {
+    desk: Desk<'a>,
+    session: Session<'a, Fake>,
+}
+
+impl<'a> Talk<'a> {
+    fn new(fake: &'a mut Fake, token: Option<&'a str>) -> Talk<'a> {
+        Talk { desk: Desk::new(token), session: Session::new(fake) }
+    }
+
+    fn receive(&mut self, bytes: &[u8], out: &mut Vec<u8>) -> std::io::Result<Next> {
+        self.desk.receive(bytes, &mut self.session, out)
+    }
+}
+
 /// Sends one line and reads the one answer.
-fn ask(session: &mut Session<'_, Fake>, line: &str) -> Response {
+fn ask(session: &mut Talk<'_>, line: &str) -> Response {
     let mut out = Vec::new();
     session.receive(line.as_bytes(), &mut out).unwrap();
     session.receive(b"\n", &mut out).unwrap();
@@ -15,22 +32,22 @@ fn ask(session: &mut Session<'_, Fake>, line: &str) -> Response {
     serde_json::from_slice(&out).unwrap()
 }
 
-fn ok(session: &mut Session<'_, Fake>, line: &str) -> Reply {
+fn ok(session: &mut Talk<'_>, line: &str) -> Reply {
     match ask(session, line).result {
         Status::Ok(reply) => reply,
         Status::Error(error) => panic!("{line}: {error}"),
     }
 }
 
-fn error(session: &mut Session<'_, Fake>, line: &str) -> ErrorCode {
+fn error(session: &mut Talk<'_>, line: &str) -> ErrorCode {
     match ask(session, line).result {
         Status::Ok(reply) => panic!("{line}: {reply:?}"),
         Status::Error(error) => error.code,
     }
 }
 
-fn greeted(fake: &mut Fake) -> Session<'_, Fake> {
-    let mut session = Session::new(fake, None);
+fn greeted(fake: &mut Fake) -> Talk<'_> {
+    let mut session = Talk::new(fake, None);
     assert!(matches!(ok(&mut session, r#"{"id":1,"cmd":"hello","version":1}"#), Reply::Device(Device { .. })));
     session
 }
@@ -38,7 +55,7 @@ fn greeted(fake: &mut Fake) -> Session<'_, Fake> {
 #[test]
 fn nothing_goes_before_hello() {
     let mut fake = Fake::default();
-    let mut session = Session::new(&mut fake, None);
+    let mut session = Talk::new(&mut fake, None);
     assert_eq!(error(&mut session, r#"{"id":1,"cmd":"counters"}"#), ErrorCode::BadRequest);
     assert_eq!(error(&mut session, r#"{"id":1,"cmd":"hello","version":2}"#), ErrorCode::BadVersion);
     assert_eq!(error(&mut session, r#"{"id":1,"cmd":"counters"}"#), ErrorCode::BadRequest);
@@ -70,12 +87,12 @@ fn without_the_token_the_door_closes() {
         r#"{"id":1,"cmd":"hello","version":1,"token":"secret "}"#,
         r#"{"id":1,"cmd":"shutdown"}"#,
     ] {
-        let mut session = Session::new(&mut fake, Some("secret"));
+        let mut session = Talk::new(&mut fake, Some("secret"));
         let mut out = Vec::new();
         assert_eq!(session.receive(format!("{line}\n").as_bytes(), &mut out).unwrap(), Next::Close);
         assert!(String::from_utf8(out).unwrap().contains(r#""code":"unauthorized""#));
     }
-    let mut session = Session::new(&mut fake, Some("secret"));
+    let mut session = Talk::new(&mut fake, Some("secret"));
     ok(&mut session, r#"{"id":1,"cmd":"hello","version":1,"token":"secret"}"#);
     ok(&mut session, r#"{"id":2,"cmd":"counters"}"#);
 }

@@ -5,11 +5,13 @@
 //! `docs/control-protocol.md` is the same contract for people who write an agent in another language.
 
 mod command;
+pub mod limits;
 mod line;
 mod qp;
 mod reply;
 mod request;
 mod send;
+pub mod serve;
 
 pub use command::{Command, Qp};
 pub use line::{LineError, LineReader, MAX_LINE};
