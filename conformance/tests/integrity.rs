@@ -69,6 +69,14 @@ impl Dut for BadWire {
         self.device.now()
     }
 
+    fn is_virtual(&self) -> bool {
+        self.device.is_virtual()
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        self.device.next_timeout()
+    }
+
     fn tester(&self) -> &Addresses {
         self.device.tester()
     }

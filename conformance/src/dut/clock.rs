@@ -1,17 +1,19 @@
 //! The clock of everything that is in real time: monotonic, counted from one instant.
 
+use std::sync::OnceLock;
 use std::time::Instant;
 
 use rocespec_model::Time;
 
-/// A clock. Copies of it tell the same time, so devices that are to be compared are given copies of one.
+/// A clock. All of them tell the same time, so what two devices do can be put in order.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Clock(Instant);
 
 impl Clock {
-    /// A clock that begins now.
+    /// The clock of the program, which begins when it is asked for first.
     pub(crate) fn new() -> Clock {
-        Clock(Instant::now())
+        static START: OnceLock<Instant> = OnceLock::new();
+        Clock(*START.get_or_init(Instant::now))
     }
 
     pub(crate) fn now(self) -> Time {

@@ -104,6 +104,17 @@ impl Emulator {
         Emulator::standing(here, device, Duration::ZERO, config, profile)
     }
 
+    /// This emulator, as new, at one place of a wire to another device. What a frame takes on its way is up to the wire.
+    #[must_use]
+    pub fn facing(self, here: &Addresses, there: Addresses) -> Emulator {
+        Emulator::standing(here, there, Duration::ZERO, self.config, self.profile)
+    }
+
+    /// Addresses of the place where it stands when nobody says otherwise, and of the place at the other end.
+    pub const fn places() -> [Addresses; 2] {
+        [DEVICE, TESTER]
+    }
+
     fn standing(here: &Addresses, tester: Addresses, latency: Duration, config: Config, profile: Profile) -> Emulator {
         let gids = vec![
             GidEntry { gid: here.v4.to_ipv6_mapped(), kind: rocespec_model::GidKind::RoceV2 },
@@ -143,11 +154,6 @@ impl Emulator {
     /// What the endpoint has counted, by name.
     pub(crate) fn counters(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
         self.endpoint.counters()
-    }
-
-    /// When it will next do something by itself.
-    pub(crate) fn next_timeout(&self) -> Option<Time> {
-        self.endpoint.next_timeout()
     }
 }
 
@@ -193,14 +199,13 @@ impl Dut for Emulator {
                     Output::Event(event) => self.software.note(event),
                 }
             }
-            if any || self.now >= until {
-                return Ok(self.now);
-            }
             match self.endpoint.next_timeout().filter(|next| *next <= until) {
+                _ if any => return Ok(self.now),
                 Some(next) => {
                     self.now = self.now.max(next);
                     self.endpoint.handle(self.now, Input::Timeout);
                 }
+                None if self.now >= until => return Ok(self.now),
                 None => self.now = until,
             }
         }
@@ -208,6 +213,14 @@ impl Dut for Emulator {
 
     fn now(&self) -> Time {
         self.now
+    }
+
+    fn is_virtual(&self) -> bool {
+        true
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        self.endpoint.next_timeout()
     }
 
     fn tester(&self) -> &Addresses {

@@ -1,5 +1,6 @@
 //! Devices under test: what the runner needs of one, and the kinds that there are.
 
+mod bell;
 mod clock;
 mod console;
 mod control_client;
@@ -9,6 +10,7 @@ mod process;
 mod remote;
 mod stream;
 pub(crate) mod switchboard;
+mod two;
 pub mod vm;
 
 use std::sync::Arc;
@@ -20,6 +22,7 @@ use crate::profile::Profile;
 
 pub use emulator::{Emulator, NoSuchBehaviour};
 pub use remote::Remote;
+pub use two::{Failed, Two};
 
 /// Ends a wait for the device.
 pub type Waker = Arc<dyn Fn() + Send + Sync>;
@@ -57,6 +60,17 @@ pub trait Dut: Send {
 
     /// The time now, on the clock that stamps the frames.
     fn now(&self) -> Time;
+
+    /// True when time passes for it in [`Dut::advance`] alone, and as fast as that can be computed. All others share one
+    /// clock, that of the program.
+    fn is_virtual(&self) -> bool {
+        false
+    }
+
+    /// When it will next do something by itself, where that is known: in virtual time.
+    fn next_timeout(&self) -> Option<Time> {
+        None
+    }
 
     /// The tester's own addresses on this wire.
     fn tester(&self) -> &Addresses;

@@ -159,6 +159,14 @@ impl Dut for Unwell {
         self.inner.now()
     }
 
+    fn is_virtual(&self) -> bool {
+        self.inner.is_virtual()
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        self.inner.next_timeout()
+    }
+
     fn tester(&self) -> &Addresses {
         self.inner.tester()
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use rocespec_model::Time;
 
 use super::PortError;
+use crate::dut::bell;
 
 /// Frames that wait for us. Beyond, the reader waits, and by that the device or the operating system.
 const MOST_FRAMES: usize = 16_384;
@@ -58,20 +59,21 @@ impl Queue {
         if !state.closed {
             state.bytes += frame.len();
             state.frames.push_back((time, frame.to_vec()));
-            self.came.notify_all();
+            drop(state);
+            self.tell();
         }
     }
 
     /// Nothing comes any more.
     pub(super) fn end(&self, why: PortError) {
         self.state().ended = Some(why);
-        self.came.notify_all();
+        self.tell();
     }
 
     /// Ends a wait, or the next one.
     pub(super) fn wake(&self) {
         self.state().woken = true;
-        self.came.notify_all();
+        self.tell();
     }
 
     /// Takes nothing more.
@@ -106,6 +108,12 @@ impl Queue {
         state.bytes = 0;
         self.room.notify_all();
         std::mem::take(&mut state.frames)
+    }
+
+    /// Wakes who waits for this wire, and who waits for several.
+    fn tell(&self) {
+        self.came.notify_all();
+        bell::ring();
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

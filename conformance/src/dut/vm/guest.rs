@@ -64,10 +64,15 @@ impl Guest {
         format!("{} (Linux {})", self.folder.display(), self.release)
     }
 
+    /// The same guest at the other end of the wire.
+    pub(super) fn turned(self) -> Guest {
+        Guest { guest: self.tester, tester: self.guest, ..self }
+    }
+
     pub(super) fn tester(&self) -> Result<Addresses, DutError> {
         let End { mac, ip4, ip6 } = &self.tester;
         let wrong =
-            |what: &str| DutError::Unreachable(format!("{}: tester.{what} is no address", self.path().display()));
+            |what: &str| DutError::Unreachable(format!("{}: {what} of an end is no address", self.path().display()));
         Ok(Addresses {
             mac: mac.parse::<MacAddr>().map_err(|_| wrong("mac"))?,
             v4: address(ip4).parse::<Ipv4Addr>().map_err(|_| wrong("ip4"))?,
@@ -154,6 +159,9 @@ mod tests {
             "quiet rocespec.ip4=10.0.0.2/24 rocespec.ip6=fd00::2/64 rocespec.mtu=4200 \
              rocespec.peer4=10.0.0.1 rocespec.peer6=fd00::1"
         );
+        let turned = guest.turned();
+        assert_eq!(turned.tester().unwrap().v4, Ipv4Addr::new(10, 0, 0, 2));
+        assert!(turned.command_line().contains("rocespec.ip4=10.0.0.1/24") && turned.mac().ends_with("01"));
         fs::write(folder.path().join(MANIFEST), manifest.replace("/bin/sh", "/no/qemu")).unwrap();
         assert!(error(name).contains("QEMU is not at /no/qemu"));
         fs::write(folder.path().join(MANIFEST), "release = 6").unwrap();

@@ -31,9 +31,31 @@ const SENT: &str = "sent_pkts";
 /// [`DutError::Unreachable`] when there is no such guest, when QEMU is missing or when the guest does not come up; the
 /// text says what to do or what the console said.
 pub fn start(name: &str, profile: Profile) -> Result<Remote, DutError> {
-    let guest = guest::find(name)?;
+    boot(guest::find(name)?, profile)
+}
+
+/// Boots a guest in the place of the tester: it has the tester's addresses, and at the other end is a device with those that
+/// a guest has otherwise.
+///
+/// # Errors
+/// As [`start`].
+pub fn start_as_tester(name: &str, profile: Profile) -> Result<Remote, DutError> {
+    boot(guest::find(name)?.turned(), profile)
+}
+
+fn boot(guest: Guest, profile: Profile) -> Result<Remote, DutError> {
     let tester = guest.tester()?;
     Remote::start(Box::new(Vm { guest, tester }), profile, Clock::new())
+}
+
+/// Addresses of a guest's own place, and of the tester's.
+///
+/// # Errors
+/// When there is no such guest; the text says what to do.
+pub fn places(name: &str) -> Result<[Addresses; 2], DutError> {
+    let guest = guest::find(name)?;
+    let here = guest.clone().turned().tester()?;
+    Ok([here, guest.tester()?])
 }
 
 /// Kernel release of a guest, `6.1.0-57-amd64`, without booting it.
