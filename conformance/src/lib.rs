@@ -8,6 +8,7 @@ pub mod cli;
 pub mod diff;
 pub(crate) mod duration;
 pub mod dut;
+pub mod emulate;
 pub mod golden;
 pub mod ledger;
 pub mod link;

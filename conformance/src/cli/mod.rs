@@ -10,6 +10,7 @@ mod decode;
 mod defects;
 mod device;
 mod diff;
+mod emulate;
 mod frames;
 mod goldens;
 mod icrc;
@@ -46,6 +47,8 @@ enum Command {
     Run(run::Args),
     /// Write the HTML report of one run again, or of several runs side by side.
     Report(report::Args),
+    /// Be a device that others test: the emulator in real time, with the control protocol.
+    Emulate(emulate::Args),
     /// Compare a device with the reference model, packet by packet, and explain the differences.
     Compare(compare::Args),
     /// List the scenarios.
@@ -78,6 +81,7 @@ pub fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Run(args) => run::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Emulate(args) => emulate::run(&args),
         Command::Compare(args) => compare::run(&args),
         Command::List(args) => list::run(&args),
         Command::Rules(args) => rules::run(&args),

@@ -115,6 +115,11 @@ impl Emulator {
         [DEVICE, TESTER]
     }
 
+    /// Learns where a neighbour is.
+    pub(crate) fn meet(&mut self, gid: Ipv6Addr, mac: MacAddr) {
+        self.endpoint.add_neighbour(gid, mac);
+    }
+
     fn standing(here: &Addresses, tester: Addresses, latency: Duration, config: Config, profile: Profile) -> Emulator {
         let gids = vec![
             GidEntry { gid: here.v4.to_ipv6_mapped(), kind: rocespec_model::GidKind::RoceV2 },

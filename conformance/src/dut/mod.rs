@@ -1,11 +1,11 @@
 //! Devices under test: what the runner needs of one, and the kinds that there are.
 
 mod bell;
-mod clock;
+pub(crate) mod clock;
 mod console;
 mod control_client;
 mod emulator;
-mod port;
+pub(crate) mod port;
 mod process;
 mod remote;
 mod stream;

@@ -7,7 +7,7 @@
 mod framing;
 pub(super) mod neighbour;
 mod queue;
-pub(super) mod stream;
+pub(crate) mod stream;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};

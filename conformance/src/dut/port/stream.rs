@@ -17,13 +17,19 @@ const WRITE_LIMIT: Duration = Duration::from_secs(5);
 
 /// Our end of a wire over this stream.
 pub(crate) fn open(stream: Stream, tester: &Addresses, clock: Clock) -> std::io::Result<Port> {
+    let (input, output) = ends(stream, clock)?;
+    Port::open(input, output, tester)
+}
+
+/// The two ends of this stream: where frames come from and where they go to.
+pub(crate) fn ends(stream: Stream, clock: Clock) -> std::io::Result<(Input, Output)> {
     stream.set_write_timeout(Some(WRITE_LIMIT))?;
     let input = Input { stream: stream.try_clone()?, frames: FrameReader::default(), bytes: vec![0; 128 << 10], clock };
     let closer = stream.try_clone()?;
-    Port::open(input, Output { stream: Mutex::new(stream), closer }, tester)
+    Ok((input, Output { stream: Mutex::new(stream), closer }))
 }
 
-struct Output {
+pub(crate) struct Output {
     stream: Mutex<Stream>,
     /// The same stream, for one who does not wait for his turn.
     closer: Stream,
@@ -48,7 +54,7 @@ impl Medium for Output {
     }
 }
 
-struct Input {
+pub(crate) struct Input {
     stream: Stream,
     frames: FrameReader,
     bytes: Vec<u8>,
