@@ -16,7 +16,8 @@ pub struct Profile {
     pub name: String,
     /// One line.
     pub title: String,
-    /// What it can do. A scenario that needs something else is UNSUPPORTED.
+    /// What it can do. A scenario that needs something else is UNSUPPORTED. Left out, it is what the device says of itself.
+    #[serde(default)]
     pub capabilities: Vec<String>,
     /// How exactly time is kept.
     pub timing: Timing,

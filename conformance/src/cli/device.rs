@@ -2,19 +2,20 @@
 
 use std::fs::File;
 use std::io::Read;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 
-use crate::dut::{Dut, Emulator, vm};
+use crate::dut::{Dut, Emulator, Prepared, foreign, vm};
 use crate::ledger::Ledger;
 use crate::profile::Profile;
 use crate::scenario::CAPABILITIES;
 
 /// Profiles that come with the tool.
-const PROFILES: [(&str, &str); 4] = [
+const PROFILES: [(&str, &str); 5] = [
+    ("device", include_str!("../../../fixtures/profiles/device.toml")),
     ("emulator", include_str!("../../../fixtures/profiles/emulator.toml")),
     ("rxe", include_str!("../../../fixtures/profiles/rxe.toml")),
     ("rxe-6.1", include_str!("../../../fixtures/profiles/rxe-6.1.toml")),
@@ -28,13 +29,19 @@ const GUEST_JOBS: usize = 8;
 #[derive(Debug, clap::Args)]
 pub(super) struct Choice {
     /// The device under test: `emulator`, `emulator:DEFECT,…`, `rxe:6.1`, `rxe:newest`, or `rxe:FOLDER` with a guest
-    /// that `cargo xtask rxe` made.
+    /// that `cargo xtask rxe` made; `socket:wire=PATH,control=PATH`, a simulator that listens on unix sockets; `exec:COMMAND`,
+    /// one that is started, see docs/bring-your-own-device.md.
     #[arg(long, value_name = "DEVICE", default_value = "emulator")]
     pub(super) dut: String,
 
     /// Its profile: a name that comes with the tool, or a file. Default: the one that belongs to the device.
     #[arg(long, value_name = "PROFILE")]
     pub(super) profile: Option<String>,
+
+    /// Queue pairs that were made before the run, for a device without a control channel: a TOML file, see
+    /// docs/bring-your-own-device.md.
+    #[arg(long, value_name = "FILE")]
+    pub(super) qp: Option<PathBuf>,
 }
 
 impl Choice {
@@ -47,6 +54,9 @@ impl Choice {
         if let Some(profile) = &self.profile {
             words += &format!(" --profile {}", quoted(profile));
         }
+        if let Some(file) = &self.qp {
+            words += &format!(" --qp {}", quoted(&file.display().to_string()));
+        }
         words
     }
 
@@ -54,15 +64,26 @@ impl Choice {
     pub(super) fn start(&self) -> anyhow::Result<Box<dyn Dut>> {
         let (kind, rest) = self.dut.split_once(':').unwrap_or((&self.dut, ""));
         match kind {
-            "emulator" => Ok(Box::new(Emulator::named(rest, self.profile("emulator")?)?)),
+            "emulator" | "rxe" if self.qp.is_some() => {
+                bail!("--qp is for socket: and exec:; {kind} makes its own queue pairs")
+            }
+            "emulator" => {
+                let profile = self.profile("emulator")?;
+                if profile.capabilities.is_empty() {
+                    bail!("the emulator can do what its profile says, and {} lists no capabilities", profile.name);
+                }
+                Ok(Box::new(Emulator::named(rest, profile)?))
+            }
             "rxe" => {
                 let guest = if rest.is_empty() { "6.1" } else { rest };
                 let profile = self.profile(rxe_profile(&vm::release(guest)?))?;
                 Ok(Box::new(vm::start(guest, profile)?))
             }
+            "socket" => Ok(Box::new(foreign::socket::start(rest, self.prepared()?, self.profile("device")?)?)),
+            "exec" => Ok(Box::new(foreign::exec::start(rest, self.prepared()?, self.profile("device")?)?)),
             _ => bail!(
-                "there is no device {:?}: take emulator, emulator:DEFECT or rxe:VERSION; real NICs and agents of \
-             your own are not in this version",
+                "there is no device {:?}: take emulator, emulator:DEFECT, rxe:VERSION, socket:wire=PATH,control=PATH or \
+                 exec:COMMAND",
                 self.dut
             ),
         }
@@ -70,10 +91,19 @@ impl Choice {
 
     /// Cases at once that suit it: the emulator computes, a guest mostly waits.
     pub(super) fn jobs(&self) -> usize {
-        match self.dut.starts_with("rxe") {
-            true => GUEST_JOBS,
-            false => thread::available_parallelism().map_or(1, usize::from),
+        match self.dut.split(':').next() {
+            Some("rxe") => GUEST_JOBS,
+            // Nobody knows how much at once is too much for it.
+            Some("socket" | "exec") => 1,
+            _ => thread::available_parallelism().map_or(1, usize::from),
         }
+    }
+
+    /// The queue pairs of `--qp`.
+    fn prepared(&self) -> anyhow::Result<Option<Prepared>> {
+        let Some(file) = &self.qp else { return Ok(None) };
+        let prepared = read(file).and_then(|text| Prepared::parse(&text).map_err(anyhow::Error::msg));
+        prepared.map(Some).with_context(|| format!("cannot use the queue pairs of {}", file.display()))
     }
 
     /// The profile named on the command line, or this one.

@@ -5,7 +5,9 @@ pub(crate) mod clock;
 mod console;
 mod control_client;
 mod emulator;
+pub mod foreign;
 pub(crate) mod port;
+mod prepared;
 mod process;
 mod remote;
 mod stream;
@@ -21,6 +23,7 @@ use rocespec_model::Time;
 use crate::profile::Profile;
 
 pub use emulator::{Emulator, NoSuchBehaviour};
+pub use prepared::{Prepared, PreparedQp, PreparedRegion};
 pub use remote::Remote;
 pub use two::{Failed, Two};
 
@@ -93,6 +96,12 @@ pub trait Dut: Send {
     /// Another device of this kind, as new, where one can be had for nothing. Then every case begins on a new device, and
     /// what came before it, or goes on beside it, changes nothing.
     fn twin(&self) -> Option<Box<dyn Dut>> {
+        None
+    }
+
+    /// The queue pairs that were made before the run, where the device's software can be told nothing. A case takes one of
+    /// them before it orders anything.
+    fn prepared(&mut self) -> Option<&mut Prepared> {
         None
     }
 

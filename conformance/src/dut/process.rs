@@ -30,6 +30,8 @@ pub(super) struct Manner {
     pub(super) voice: &'static str,
     /// A line with one of these is its death, even while it runs on.
     pub(super) words_of_death: &'static [&'static str],
+    /// Its standard output is heard with its standard error.
+    pub(super) output_is_voice: bool,
 }
 
 /// A running process. Dropping it kills it.
@@ -48,7 +50,7 @@ impl Process {
     /// Starts it. Its standard error is read.
     pub(super) fn start(mut command: Command, manner: Manner) -> std::io::Result<Process> {
         command.stderr(Stdio::piped()).process_group(0);
-        die_with_us(&mut command);
+        die_with_us(&mut command, manner.output_is_voice);
 
         let console = Arc::new(Console::new(manner.words_of_death));
         let ended = Arc::new(OnceLock::new());
@@ -147,14 +149,23 @@ fn keep(child: &mut Child, left: &Receiver<()>, ended: &OnceLock<ExitStatus>) {
             Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
         }
     }
-    let _ = child.kill();
+    kill_group(child);
     if let Ok(status) = child.wait() {
         let _ = ended.set(status);
     }
 }
 
-/// Asks the kernel to kill the process when the thread that starts it ends.
-fn die_with_us(command: &mut Command) {
+/// Kills the process and those that it started.
+fn kill_group(child: &mut Child) {
+    let group = child.id().cast_signed();
+    // SAFETY: a plain system call. The group is that of the child, which leads it and has not been waited for: its number
+    // is nobody else's.
+    unsafe { libc::kill(-group, libc::SIGKILL) };
+    let _ = child.kill();
+}
+
+/// Asks the kernel to kill the process when the thread that starts it ends, and joins its output to its errors if wanted.
+fn die_with_us(command: &mut Command, output_is_voice: bool) {
     let us = std::process::id().cast_signed();
     let ask = move || {
         // SAFETY: both are plain system calls without pointers, allowed between fork and exec.
@@ -162,9 +173,13 @@ fn die_with_us(command: &mut Command) {
         if asked != 0 {
             return Err(std::io::Error::last_os_error());
         }
+        // SAFETY: a plain system call on descriptors that are set up by now.
+        if output_is_voice && unsafe { libc::dup2(libc::STDERR_FILENO, libc::STDOUT_FILENO) } < 0 {
+            return Err(std::io::Error::last_os_error());
+        }
         // We may have died before the kernel was asked: then nobody would ever kill it.
         if parent == us { Ok(()) } else { Err(std::io::ErrorKind::NotConnected.into()) }
     };
-    // SAFETY: the closure makes two system calls and allocates nothing, as the time between fork and exec demands.
+    // SAFETY: the closure makes a few system calls and allocates nothing, as the time between fork and exec demands.
     unsafe { command.pre_exec(ask) };
 }

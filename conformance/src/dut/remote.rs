@@ -11,6 +11,7 @@ use rocespec_model::Time;
 use super::clock::Clock;
 use super::control_client::{ControlClient, ControlError};
 use super::port::{Port, PortError, Received};
+use super::prepared::Prepared;
 use super::{Addresses, Dut, DutError, Stamped, Waker};
 use crate::profile::Profile;
 
@@ -60,7 +61,36 @@ pub(crate) trait Place: Send + Debug {
 pub(crate) struct Line {
     pub(crate) life: Box<dyn Life>,
     pub(crate) port: Port,
-    pub(crate) control: ControlClient,
+    pub(crate) control: Control,
+}
+
+/// Who carries out what the device's own software is to do.
+#[derive(Debug)]
+pub(crate) enum Control {
+    /// An agent.
+    Agent(ControlClient),
+    /// Nobody: it was done before the run.
+    Prepared(Prepared),
+}
+
+impl From<ControlClient> for Control {
+    fn from(client: ControlClient) -> Control {
+        Control::Agent(client)
+    }
+}
+
+impl Control {
+    fn call(
+        &mut self,
+        command: &Command,
+        limit: Duration,
+        alive: &mut dyn FnMut() -> bool,
+    ) -> Result<Reply, ControlError> {
+        match self {
+            Control::Agent(client) => client.call(command, limit, alive),
+            Control::Prepared(prepared) => Ok(prepared.call(command)?),
+        }
+    }
 }
 
 /// Whether the device lives, as far as that is seen beside its wire.
@@ -76,6 +106,26 @@ pub(crate) trait Life: Send + Debug {
 
     /// Waits a moment for one that seems to die to say why.
     fn wait_for_last_words(&self);
+}
+
+/// Nothing tells whether the device lives but its wire and its agent.
+#[derive(Debug)]
+pub(crate) struct OutOfSight;
+
+impl Life for OutOfSight {
+    fn is_dead(&self) -> bool {
+        false
+    }
+
+    fn death(&self) -> Option<String> {
+        None
+    }
+
+    fn last_words(&self) -> String {
+        String::new()
+    }
+
+    fn wait_for_last_words(&self) {}
 }
 
 /// A device in real time.
@@ -96,8 +146,11 @@ impl Remote {
     ///
     /// # Errors
     /// [`DutError::Unreachable`] when it does not come up; the text says what to do or what it said.
-    pub(crate) fn start(mut place: Box<dyn Place>, profile: Profile, clock: Clock) -> Result<Remote, DutError> {
+    pub(crate) fn start(mut place: Box<dyn Place>, mut profile: Profile, clock: Clock) -> Result<Remote, DutError> {
         let (line, device) = connect(&mut *place, clock)?;
+        if profile.capabilities.is_empty() {
+            profile.capabilities.clone_from(&device.capabilities);
+        }
         Ok(Remote { place, profile, device, clock, line: Some(line), reported: 0 })
     }
 
@@ -242,7 +295,18 @@ impl Dut for Remote {
         Ok(())
     }
 
+    /// Prepared queue pairs are for one case after the other.
     fn waker(&self) -> Option<Waker> {
-        self.line.as_ref().map(|line| line.port.waker())
+        match self.line.as_ref()? {
+            Line { control: Control::Prepared(_), .. } => None,
+            Line { port, .. } => Some(port.waker()),
+        }
+    }
+
+    fn prepared(&mut self) -> Option<&mut Prepared> {
+        match self.line.as_mut()? {
+            Line { control: Control::Prepared(prepared), .. } => Some(prepared),
+            _ => None,
+        }
     }
 }

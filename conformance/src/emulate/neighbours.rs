@@ -151,7 +151,9 @@ mod tests {
         assert_eq!(told_by(&question(own.v6, &probe)), None);
         for gid in [own.v6, own.v4.to_ipv6_mapped()] {
             let whole = question(gid, &own);
-            (0..whole.len()).for_each(|length| drop(told_by(&whole[..length])));
+            for length in 0..whole.len() {
+                let _ = told_by(&whole[..length]);
+            }
         }
     }
 

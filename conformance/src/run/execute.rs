@@ -11,7 +11,7 @@ use super::connection::{Connection, TesterEnd, other_peer};
 use super::judge::Ending;
 use super::observations::HandedOut;
 use super::record::Recorder;
-use super::{Planned, ending};
+use super::{Planned, ending, prepared};
 use crate::dut::{Dut, DutError};
 use crate::golden::Form;
 use crate::scenario::{Network, Scenario, Setup};
@@ -65,7 +65,16 @@ pub(super) fn execute(
     if let Some(lacking) = lacking(dut, planned.scenario, setup) {
         return Executed::nothing(Ending::Lacks(lacking));
     }
-    let tester = choose(seed, &planned.id(), past);
+    let prepared = match prepared::choose(dut, planned) {
+        Ok(prepared) => prepared,
+        Err(lacking) => return Executed::nothing(Ending::Lacks(lacking)),
+    };
+    let mut tester = choose(seed, &planned.id(), past);
+    if let Some(prepared) = &prepared {
+        tester.qpn = prepared.peer;
+    }
+    let planned = prepared.as_ref().map_or(planned, |prepared| &prepared.planned);
+    let setup = &planned.variant.setup;
     dut.prepare(&planned.scenario.needs);
     let recorder = Recorder::new(dut.now());
     let connection = match Connection::open(dut, setup, tester) {

@@ -11,6 +11,7 @@ mod observations;
 mod on_twins;
 mod one_by_one;
 mod plan;
+mod prepared;
 mod record;
 mod results;
 mod side_by_side;

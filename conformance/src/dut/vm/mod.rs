@@ -92,7 +92,7 @@ impl Place for Vm {
         let port =
             port::stream::open(wire.into(), &self.tester, clock).map_err(|error| unreachable("the wire", &error))?;
         let control = ControlClient::new(control.into()).map_err(|error| unreachable("the control stream", &error))?;
-        Ok(Line { life: Box::new(qemu), port, control })
+        Ok(Line { life: Box::new(qemu), port, control: control.into() })
     }
 
     fn patience(&self) -> Duration {

@@ -23,6 +23,7 @@ const MANNER: Manner = Manner {
         "rocespec-guest: FAILED",
         "rocespec-guest: the agent ended",
     ],
+    output_is_voice: false,
 };
 
 /// Starts QEMU with these ends of the two streams.

@@ -1,0 +1,1 @@
+//! Devices that misbehave on their side of the two sockets.
