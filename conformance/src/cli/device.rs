@@ -8,15 +8,16 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 
-use crate::dut::{Dut, Emulator, Prepared, foreign, vm};
+use crate::dut::{Dut, Emulator, Prepared, foreign, nic, vm};
 use crate::ledger::Ledger;
 use crate::profile::Profile;
 use crate::scenario::CAPABILITIES;
 
 /// Profiles that come with the tool.
-const PROFILES: [(&str, &str); 5] = [
+const PROFILES: [(&str, &str); 6] = [
     ("device", include_str!("../../../fixtures/profiles/device.toml")),
     ("emulator", include_str!("../../../fixtures/profiles/emulator.toml")),
+    ("nic", include_str!("../../../fixtures/profiles/nic.toml")),
     ("rxe", include_str!("../../../fixtures/profiles/rxe.toml")),
     ("rxe-6.1", include_str!("../../../fixtures/profiles/rxe-6.1.toml")),
     ("rxe-7.3", include_str!("../../../fixtures/profiles/rxe-7.3.toml")),
@@ -30,7 +31,8 @@ const GUEST_JOBS: usize = 8;
 pub(super) struct Choice {
     /// The device under test: `emulator`, `emulator:DEFECT,…`, `rxe:6.1`, `rxe:newest`, or `rxe:FOLDER` with a guest
     /// that `cargo xtask rxe` made; `socket:wire=PATH,control=PATH`, a simulator that listens on unix sockets; `exec:COMMAND`,
-    /// one that is started, see docs/bring-your-own-device.md.
+    /// one that is started, see docs/bring-your-own-device.md; `nic:IFACE,agent=HOST:PORT`, a real one behind a network
+    /// interface, see docs/real-nic.md.
     #[arg(long, value_name = "DEVICE", default_value = "emulator")]
     pub(super) dut: String,
 
@@ -65,7 +67,7 @@ impl Choice {
         let (kind, rest) = self.dut.split_once(':').unwrap_or((&self.dut, ""));
         match kind {
             "emulator" | "rxe" if self.qp.is_some() => {
-                bail!("--qp is for socket: and exec:; {kind} makes its own queue pairs")
+                bail!("--qp is for socket:, exec: and nic:; {kind} makes its own queue pairs")
             }
             "emulator" => {
                 let profile = self.profile("emulator")?;
@@ -81,9 +83,10 @@ impl Choice {
             }
             "socket" => Ok(Box::new(foreign::socket::start(rest, self.prepared()?, self.profile("device")?)?)),
             "exec" => Ok(Box::new(foreign::exec::start(rest, self.prepared()?, self.profile("device")?)?)),
+            "nic" => Ok(Box::new(nic::start(rest, self.prepared()?, self.profile("nic")?)?)),
             _ => bail!(
-                "there is no device {:?}: take emulator, emulator:DEFECT, rxe:VERSION, socket:wire=PATH,control=PATH or \
-                 exec:COMMAND",
+                "there is no device {:?}: take emulator, emulator:DEFECT, rxe:VERSION, socket:wire=PATH,control=PATH, \
+                 exec:COMMAND or nic:IFACE,agent=HOST:PORT",
                 self.dut
             ),
         }
@@ -94,7 +97,7 @@ impl Choice {
         match self.dut.split(':').next() {
             Some("rxe") => GUEST_JOBS,
             // Nobody knows how much at once is too much for it.
-            Some("socket" | "exec") => 1,
+            Some("socket" | "exec" | "nic") => 1,
             _ => thread::available_parallelism().map_or(1, usize::from),
         }
     }

@@ -6,6 +6,7 @@ mod console;
 mod control_client;
 mod emulator;
 pub mod foreign;
+pub mod nic;
 pub(crate) mod port;
 mod prepared;
 mod process;

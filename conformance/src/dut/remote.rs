@@ -44,6 +44,14 @@ pub(crate) trait Place: Send + Debug {
     /// How long the device may take from [`Place::connect`] to its answer to `hello`.
     fn patience(&self) -> Duration;
 
+    /// Looks whether the way to the device suits it, once it has said who it is.
+    ///
+    /// # Errors
+    /// [`DutError::Unreachable`], with what to do.
+    fn check(&self, _device: &Device) -> Result<(), DutError> {
+        Ok(())
+    }
+
     /// The device's own counter of frames that it sent, where it has one that is exact: what is missing on the wire is then
     /// known.
     fn sent_counter(&self) -> Option<&'static str> {
@@ -188,6 +196,7 @@ fn connect(place: &mut dyn Place, clock: Clock) -> Result<(Line, Device), DutErr
         Ok(Reply::Device(device)) => {
             // What the device sent while it came up is nobody's traffic.
             port.drain(&mut |_| {});
+            place.check(&device)?;
             Ok((line, device))
         }
         Ok(other) => Err(DutError::Unreachable(format!("{} answers `hello` with {other:?}", place.name()))),
