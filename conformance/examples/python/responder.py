@@ -351,13 +351,14 @@ class Device:
 
 def prepare(device):
     """What the software of a device without a control channel does by itself: qp.toml tells the tester of it."""
-    for number in range(1, 5):
+    for number, peer, psn in (1, 0x201, 100), (2, 0x202, 0xFFFFFE):
         device.do_create_qp({"kind": "rc"})
-        attributes = {"state": "rts", "rq_psn": 100 * number, "dest_qpn": 0x200 + number, "path_mtu": 1024, "min_rnr_timer": 12}
+        attributes = {"state": "rts", "rq_psn": psn, "dest_qpn": peer, "path_mtu": 1024, "min_rnr_timer": 12}
         device.do_modify_qp({"qp": number, "attributes": attributes})
-    memory = device.do_register_memory({"length": 4096, "access": ["remote_write", "remote_read"]})["memory"]
-    for _ in range(4):
-        device.do_post_receive({"qp": 1, "wr_id": 0, "mr": memory["mr"], "offset": 0, "length": 4096})
+    device.do_register_memory({"length": 4096, "access": ["remote_read"]})
+    buffer = device.do_register_memory({"length": 4096, "access": []})["memory"]
+    for qp in 1, 1, 1, 1, 2:
+        device.do_post_receive({"qp": qp, "wr_id": 0, "mr": buffer["mr"], "offset": 0, "length": 4096})
 
 
 def connect(path):

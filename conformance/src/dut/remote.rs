@@ -158,6 +158,8 @@ impl Remote {
         let (line, device) = connect(&mut *place, clock)?;
         if profile.capabilities.is_empty() {
             profile.capabilities.clone_from(&device.capabilities);
+            // These are about microseconds of its port, of which only a profile can tell.
+            profile.capabilities.retain(|capability| !["pfc", "pause", "dcqcn"].contains(&capability.as_str()));
         }
         Ok(Remote { place, profile, device, clock, line: Some(line), reported: 0 })
     }

@@ -122,7 +122,10 @@ fn fill_in(command: &mut Command) {
     match a.state {
         Some(QpState::Init) => {
             a.pkey_index.get_or_insert(0);
-            a.access.get_or_insert_default();
+            // Rights are of connections. One of datagrams has a Q_Key instead.
+            if a.qkey.is_none() {
+                a.access.get_or_insert_default();
+            }
         }
         Some(QpState::Rtr) => {
             a.gid_index.get_or_insert(0);

@@ -301,7 +301,15 @@ impl<'d> Bench<'d> {
             self.take(time, bytes);
         }
         result?;
-        Ok(())
+        self.hold()
+    }
+
+    /// Ends a case in which more frames come than anybody can look at.
+    fn hold(&self) -> Result<(), Stop> {
+        match self.recorder.is_full() {
+            true => Err(self.cannot("the device never stops sending: more frames came than a case can hold")),
+            false => Ok(()),
+        }
     }
 
     /// Records a frame, has the oracle judge it, and keeps it when it is for this connection.

@@ -31,22 +31,21 @@ fn take<'s>(prepared: &mut Prepared, planned: &Planned<'s>) -> Result<Chosen<'s>
     if prepared.unused().next().is_none() {
         return Err("the file names no unused queue pair".to_owned());
     }
-    let fits = prepared.unused().find_map(|(place, qp)| Some((place, wanted.regions_in(qp)?)));
-    let (place, regions) =
-        fits.ok_or_else(|| format!("no unused queue pair of the file fits; this case takes one with {wanted}"))?;
-    let mut planned = planned.clone();
-    let peer = prepared.unused().find(|(at, _)| *at == place).map(|(_, qp)| {
-        planned.variant.setup.start_psn = qp.psn;
-        qp.peer
-    });
+    let fits = prepared.unused().filter_map(|(place, qp)| Some((place, qp.psn, qp.peer, wanted.regions_in(qp)?)));
+    // One with the very PSN first: the others may be for the other variants.
+    let best = fits.min_by_key(|(_, psn, ..)| *psn != wanted.setup.start_psn);
+    let (place, psn, peer, regions) =
+        best.ok_or_else(|| format!("no unused queue pair of the file fits; this case takes one with {wanted}"))?;
     prepared.take(place, regions);
-    Ok(Chosen { planned, peer: Qpn::new(peer.unwrap_or_default()) })
+    let mut planned = planned.clone();
+    planned.variant.setup.start_psn = psn;
+    Ok(Chosen { planned, peer: Qpn::new(peer) })
 }
 
 /// What a case needs of a queue pair.
 struct Wanted<'p> {
     setup: &'p Setup,
-    /// Its first PSN, where that is what the case is about.
+    /// Its first PSN, where that is what the case is about. 0 is the ordinary one: any other will do.
     psn: Option<u32>,
     receives: u32,
     /// Size of the largest.
@@ -58,7 +57,7 @@ struct Wanted<'p> {
 impl<'p> Wanted<'p> {
     fn of(planned: &'p Planned<'_>) -> Result<Wanted<'p>, String> {
         let setup = &planned.variant.setup;
-        let psn = planned.variant.values.contains_key("start_psn").then_some(setup.start_psn);
+        let psn = Some(setup.start_psn).filter(|psn| *psn != 0);
         let mut wanted = Wanted { setup, psn, receives: 0, receive_bytes: 0, regions: Vec::new() };
         if let Some(other) = beyond_a_file(setup) {
             return Err(format!("needs {other}, which a file of queue pairs cannot say"));

@@ -5,12 +5,17 @@ use rocespec_reports::outcome::{Actor, Bytes, TraceLine};
 
 use crate::capture::pcapng::{Direction, Writer};
 
+/// Frames of one case, and bytes in them. No scenario comes near; a device that never stops sending does.
+const MOST_FRAMES: u32 = 1 << 17;
+const MOST_BYTES: usize = 128 << 20;
+
 /// Records one case.
 pub(super) struct Recorder {
     start: Time,
     trace: Vec<TraceLine>,
     pcapng: Writer<Vec<u8>>,
     frames: u32,
+    bytes: usize,
     /// When the device's last frame came. The first one of a case may be a late word of the case before.
     last: Option<Time>,
     /// Frames of the device that were stamped before the one in front of them.
@@ -21,7 +26,7 @@ impl Recorder {
     /// Starts now.
     pub(super) fn new(start: Time) -> Recorder {
         let pcapng = Writer::new(Vec::new()).expect("memory takes every byte");
-        Recorder { start, trace: Vec::new(), pcapng, frames: 0, last: None, disorder: 0 }
+        Recorder { start, trace: Vec::new(), pcapng, frames: 0, bytes: 0, last: None, disorder: 0 }
     }
 
     /// Nanoseconds since the case began.
@@ -43,9 +48,15 @@ impl Recorder {
         };
         self.pcapng.frame(time_ns, direction, frame, Some(&comment)).expect("memory takes every byte");
         self.frames += 1;
+        self.bytes += frame.len();
         let bytes = Some(Bytes(frame.to_vec()));
         self.trace.push(TraceLine { time_ns, actor, text, line, frame: Some(self.frames), bytes });
         self.frames
+    }
+
+    /// More than it can hold: the case is to end.
+    pub(super) fn is_full(&self) -> bool {
+        self.frames >= MOST_FRAMES || self.bytes >= MOST_BYTES
     }
 
     /// Takes something that is no frame.

@@ -34,6 +34,7 @@ pub(super) struct Socket {
     wire: PathBuf,
     software: Software<PathBuf>,
     pub(super) tester: Addresses,
+    pub(super) patience: Duration,
     /// It was there once.
     known: bool,
 }
@@ -65,7 +66,7 @@ impl Socket {
                 );
             }
         };
-        Ok(Socket { wire, software, tester, known: false })
+        Ok(Socket { wire, software, tester, patience: PATIENCE, known: false })
     }
 
     /// Connects to a path; to a device that is to come back, as soon as it listens.
@@ -113,7 +114,7 @@ impl Place for Socket {
     }
 
     fn patience(&self) -> Duration {
-        PATIENCE
+        self.patience
     }
 
     fn frames_itself(&self) -> bool {
