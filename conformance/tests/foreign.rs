@@ -4,8 +4,9 @@
 mod common;
 
 use std::collections::BTreeMap;
+use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output};
+use std::process::{Child, Command, Output, Stdio};
 
 use common::text;
 use rocespec_reports::outcome::{Case, Run, Verdict};
@@ -155,6 +156,37 @@ fn a_device_that_dies_is_a_crash_with_its_last_words_and_is_started_again() {
     for case in alive {
         assert_eq!(case.verdict, Verdict::Pass, "{}", case.id());
     }
+}
+
+/// What was started is ended, whatever a test says.
+struct Started(Child);
+
+impl Drop for Started {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+#[test]
+fn the_emulator_behind_two_sockets_has_the_verdicts_of_the_emulator() {
+    let folder = tempfile::tempdir().unwrap();
+    let wire = folder.path().join("wire");
+    let emulate = ["emulate", "emulator:accepts-bad-icrc", "--on", &format!("unix:{}", wire.display())];
+    let mut emulate =
+        Command::new(env!("CARGO_BIN_EXE_rocespec")).args(emulate).stdout(Stdio::piped()).spawn().unwrap();
+    let said = BufReader::new(emulate.stdout.take().unwrap());
+    let _emulate = Started(emulate);
+    let command = said.lines().map_while(Result::ok).find(|line| line.contains("--dut socket:"));
+    let command = command.expect("it says how to test it");
+    let dut = command.split_whitespace().last().unwrap().trim_matches('\'');
+    let areas = ["icrc", "ud/responder", "rc/requester/go-back-n"];
+    let over_sockets = cases(folder.path(), &[&areas[..], &["--dut", dut, "--jobs", "4"]].concat());
+    let in_process = cases(folder.path(), &[&areas[..], &["--dut", "emulator:accepts-bad-icrc"]].concat());
+    let of = |cases: &[Case]| cases.iter().map(|case| (case.id(), case.verdict)).collect::<BTreeMap<String, Verdict>>();
+    assert_eq!(of(&over_sockets), of(&in_process));
+    assert!(in_process.iter().any(|case| case.verdict == Verdict::Fail));
+    assert!(in_process.iter().any(|case| case.verdict == Verdict::Pass));
 }
 
 #[test]

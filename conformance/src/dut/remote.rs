@@ -158,8 +158,9 @@ impl Remote {
         let (line, device) = connect(&mut *place, clock)?;
         if profile.capabilities.is_empty() {
             profile.capabilities.clone_from(&device.capabilities);
-            // These are about microseconds of its port, of which only a profile can tell.
-            profile.capabilities.retain(|capability| !["pfc", "pause", "dcqcn"].contains(&capability.as_str()));
+            // These are about the speed of its port and microseconds there, of which only a profile can tell.
+            let of_port = |capability: &String| ["pfc", "pause", "dcqcn"].contains(&capability.as_str());
+            profile.capabilities.retain(|capability| profile.port.is_some() || !of_port(capability));
         }
         Ok(Remote { place, profile, device, clock, line: Some(line), reported: 0 })
     }

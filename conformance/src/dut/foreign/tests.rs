@@ -45,6 +45,13 @@ impl Simulator {
     }
 }
 
+/// Answers the first order with this, and no other.
+fn say(mut control: UnixStream, answer: &[u8]) {
+    if first_bytes(&mut control) && control.write_all(answer).is_ok() {
+        mute(control);
+    }
+}
+
 /// Milliseconds for an answer of a device that gives none.
 const QUICK: u32 = 50;
 
@@ -83,13 +90,13 @@ fn obliging(control: UnixStream) {
     }
 }
 
-/// Reads the tester's first frame.
-fn first_frame(wire: &mut UnixStream) -> bool {
-    wire.read(&mut [0; 4096]).is_ok_and(|count| count > 0)
+/// Reads the tester's first frame or order.
+fn first_bytes(stream: &mut UnixStream) -> bool {
+    stream.read(&mut [0; 4096]).is_ok_and(|count| count > 0)
 }
 
-fn mute(mut wire: UnixStream) {
-    let _ = std::io::copy(&mut wire, &mut std::io::sink());
+fn mute(mut stream: UnixStream) {
+    let _ = std::io::copy(&mut stream, &mut std::io::sink());
 }
 
 const CASES: &str = "rc/responder/psn-gap[ip=v4]";
@@ -107,7 +114,7 @@ fn a_wire_without_framing_is_a_crash() {
 }
 
 fn garble(wire: &mut UnixStream, byte: u8) {
-    if first_frame(wire) {
+    if first_bytes(wire) {
         wire.write_all(&[byte; 64]).unwrap();
     }
 }
@@ -115,7 +122,7 @@ fn garble(wire: &mut UnixStream, byte: u8) {
 #[test]
 fn a_wire_that_closes_is_a_crash_and_the_rest_goes_on() {
     let wire = |count: u32, mut wire: UnixStream| {
-        first_frame(&mut wire);
+        first_bytes(&mut wire);
         if count > 0 {
             mute(wire);
         }
@@ -131,7 +138,7 @@ fn a_wire_that_closes_is_a_crash_and_the_rest_goes_on() {
 fn a_device_that_never_stops_sending_ends_its_case() {
     let flood = |_, mut wire: UnixStream| {
         let frame = [&60_000_u32.to_be_bytes()[..], &[0; 60_000]].concat();
-        if first_frame(&mut wire) {
+        if first_bytes(&mut wire) {
             while wire.write_all(&frame).is_ok() {}
         }
     };
@@ -149,11 +156,9 @@ fn software_that_says_nothing_or_nonsense_is_not_reached() {
         error.to_string()
     };
     assert!(said(mute).contains("did not answer `hello`"));
-    assert!(
-        said(|mut control| drop(control.write_all(b"SSH-2.0\r\n"))).contains("does not speak the control protocol")
-    );
+    assert!(said(|control| say(control, b"SSH-2.0\r\n")).contains("does not speak the control protocol"));
     assert!(said(drop).contains("gone"));
-    let done = |mut control: UnixStream| drop(control.write_all(b"{\"id\":1,\"ok\":{\"done\":{}}}\n"));
+    let done = |control: UnixStream| say(control, b"{\"id\":1,\"ok\":{\"done\":{}}}\n");
     assert!(said(done).contains("answers `hello` with"));
 }
 

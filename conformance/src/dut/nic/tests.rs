@@ -33,6 +33,12 @@ fn on_a_cable(test: impl FnOnce() + Send) {
             ] {
                 ip(words);
             }
+            // The link comes up a moment later than it was told to.
+            let started = Instant::now();
+            while !["near", "far"].iter().all(|end| Interface::find(end).is_ok()) {
+                assert!(started.elapsed() < PATIENCE, "no link");
+                std::thread::sleep(Duration::from_millis(10));
+            }
             test();
         });
         ended.join().unwrap();
