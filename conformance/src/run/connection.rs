@@ -283,26 +283,20 @@ fn find_gid<'d>(
 ) -> Result<&'d rocespec_control::Gid, DutError> {
     let kind = if network == Network::V1 { GidKind::RoceV1 } else { GidKind::RoceV2 };
     let is_v4 = |gid: &Ipv6Addr| gid.to_ipv4_mapped().is_some();
-    let is_link_local = |gid: &Ipv6Addr| gid.segments()[0] & 0xffc0 == 0xfe80;
     let fits = |gid: &&rocespec_control::Gid| {
         gid.kind == kind && (network == Network::V1 || is_v4(&gid.gid) == (network == Network::V4))
     };
-    // The entry that shares the tester's scope is reached without a router.
-    let candidates = || device.gids.iter().filter(fits);
-    candidates()
-        .find(|gid| is_v4(&gid.gid) || is_link_local(&gid.gid) == is_link_local(&tester.v6))
-        .or_else(|| candidates().next())
-        .ok_or_else(|| {
-            let network = match network {
-                Network::V4 => "RoCE v2 over IPv4",
-                Network::V6 => "RoCE v2 over IPv6",
-                Network::V1 => "RoCE v1",
-            };
-            DutError::Unreachable(format!(
-                "the device {} has no GID for {network}; give its port an address",
-                device.name
-            ))
-        })
+    // The entry that is most likely reached without a router: the first of those that share most of the tester's address.
+    let ours = if network == Network::V4 { tester.v4.to_ipv6_mapped() } else { tester.v6 };
+    let differs_at = |gid: &&rocespec_control::Gid| (gid.gid.to_bits() ^ ours.to_bits()).leading_zeros();
+    device.gids.iter().filter(fits).min_by_key(|gid| std::cmp::Reverse(differs_at(gid))).ok_or_else(|| {
+        let network = match network {
+            Network::V4 => "RoCE v2 over IPv4",
+            Network::V6 => "RoCE v2 over IPv6",
+            Network::V1 => "RoCE v1",
+        };
+        DutError::Unreachable(format!("the device {} has no GID for {network}; give its port an address", device.name))
+    })
 }
 
 /// The three steps from RESET to RTS. Datagrams have no peer, and only a reliable connection has timers and retries.

@@ -16,6 +16,7 @@ const ROCE_V1: u32 = 0x8915;
 const MAC_CONTROL: u32 = 0x8808;
 /// VLAN tags behind the outer one.
 const TAGS: [u32; 2] = [0x8100, 0x88a8];
+const ICMP: u32 = 1;
 const UDP: u32 = 17;
 const ICMPV6: u32 = 58;
 const SOLICITATION: u32 = 135;
@@ -84,6 +85,17 @@ pub(super) fn program(tester: &Addresses, interface: MacAddr) -> Vec<sock_filter
     clauses.push(vec![v6, Test::Byte(V6_NEXT, UDP), Test::Half(V6_PAYLOAD + 2, ROCE_V2)]);
     clauses.push(vec![v6, Test::Byte(V6_NEXT, ICMPV6), Test::Byte(V6_PAYLOAD, SOLICITATION)]);
 
+    any_of(&clauses)
+}
+
+/// Takes ICMP for the tester.
+pub(super) fn pings(tester: &Addresses) -> Vec<sock_filter> {
+    let for_us = Test::Word(V4_DESTINATION, u32::from(tester.v4));
+    any_of(&[vec![Test::Half(ETHERTYPE, IPV4), Test::Byte(V4_PROTOCOL, ICMP), for_us]])
+}
+
+/// Takes the frame when one of the clauses holds.
+fn any_of(clauses: &[Vec<Test>]) -> Vec<sock_filter> {
     let mut program: Vec<sock_filter> = clauses.iter().flat_map(|clause| all_of(clause)).collect();
     program.push(op(BPF_RET | BPF_K, 0));
     program

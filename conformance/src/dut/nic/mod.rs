@@ -8,6 +8,7 @@ pub(crate) mod interface;
 mod losses;
 pub(crate) mod options;
 pub(crate) mod packet;
+mod path;
 #[cfg(feature = "live")]
 mod pcap;
 mod socket;
@@ -129,6 +130,10 @@ impl Place for Nic {
 
     fn patience(&self) -> Duration {
         PATIENCE
+    }
+
+    fn lost_on_the_way(&self, device: &Device) -> u64 {
+        if self.options.echo { path::losses(&self.interface, &self.tester, device) } else { 0 }
     }
 
     fn check(&self, device: &Device) -> Result<(), DutError> {

@@ -39,6 +39,8 @@ pub(super) struct Options {
     pub(super) mac: Option<MacAddr>,
     pub(super) v4: Ipv4Addr,
     pub(super) v6: Ipv6Addr,
+    /// Try the way to the device with pings when a case went wrong.
+    pub(super) echo: bool,
 }
 
 impl Options {
@@ -49,8 +51,9 @@ impl Options {
         if interface.is_empty() || interface.contains('=') {
             return Err(wrong("say the interface first: nic:eth0,agent=192.0.2.7:4792".to_owned()));
         }
+        let capture = Capture::Packet;
         let mut options =
-            Options { interface, agent: None, token: None, capture: Capture::Packet, mac: None, v4: V4, v6: V6 };
+            Options { interface, agent: None, token: None, capture, mac: None, v4: V4, v6: V6, echo: true };
         for word in words {
             let (name, value) = word.split_once('=').unwrap_or((word, ""));
             match name {
@@ -63,13 +66,20 @@ impl Options {
                         _ => return Err(wrong(format!("capture={value} is not known; take packet or pcap"))),
                     }
                 }
+                "echo" => {
+                    options.echo = match value {
+                        "on" => true,
+                        "off" => false,
+                        _ => return Err(wrong(format!("echo={value} is not known; take on or off"))),
+                    }
+                }
                 "mac" => options.mac = Some(unicast(value)?),
                 "ip4" => options.v4 = address(name, value, "an IPv4 address like 192.0.2.1")?,
                 "ip6" => options.v6 = address(name, value, "an IPv6 address like fd00::1")?,
                 _ => {
                     return Err(wrong(format!(
                         "{word:?} is not known; behind the interface take agent=HOST:PORT, token=FILE, capture=packet|pcap, \
-                         mac=MAC, ip4=ADDRESS, ip6=ADDRESS"
+                         mac=MAC, ip4=ADDRESS, ip6=ADDRESS, echo=on|off"
                     )));
                 }
             }
@@ -153,6 +163,7 @@ mod tests {
         assert!(refused("eth0,agnet=a:1").contains("agent=HOST:PORT"));
         assert!(refused("eth0,agent=").contains("agent=HOST:PORT"));
         assert!(refused("eth0,capture=tcpdump").contains("packet or pcap"));
+        assert!(refused("eth0,echo=maybe").contains("on or off"));
         assert!(refused("eth0,ip4=fd00::1").contains("IPv4 address"));
         assert!(refused("eth0,mac=01:00:5e:00:00:01").contains("group"));
         assert!(refused("eth0,token=/nonexistent/token").contains("not a file"));

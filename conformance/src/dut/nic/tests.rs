@@ -2,6 +2,7 @@
 //! skipped.
 
 use std::process::Command as Program;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use rocespec_codec::MacAddr;
@@ -10,6 +11,7 @@ use rocespec_model::Time;
 use super::*;
 use crate::dut::port::Received;
 use crate::dut::port::neighbour::tests::{arp_request, tester};
+use crate::dut::port::neighbour::{Kind, look};
 use socket::PacketSocket;
 
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -262,19 +264,73 @@ fn frames_that_the_socket_has_no_room_for_are_counted() {
     });
 }
 
+fn device(active_mtu: u32) -> Device {
+    let gid = "::ffff:10.0.0.2".parse().unwrap();
+    Device {
+        version: 1,
+        agent: String::new(),
+        name: String::new(),
+        system: String::new(),
+        mac: "02:00:00:00:00:02".to_owned(),
+        active_mtu,
+        gids: vec![rocespec_control::Gid { index: 0, gid, kind: rocespec_control::GidKind::RoceV2 }],
+        capabilities: Vec::new(),
+    }
+}
+
+/// A host at the far end that answers pings for 10.0.0.2 but those that are lost, and the first two in another order if told.
+fn host(is_lost: fn(u16) -> bool, disorders: bool, done: &AtomicBool) {
+    let peer = peer();
+    let us = Addresses { mac: MacAddr([2, 0, 0, 0, 0, 2]), v4: "10.0.0.2".parse().unwrap(), ..tester() };
+    let mut buffer = [0; 2048];
+    let mut held = None;
+    while !done.load(Ordering::Acquire) {
+        peer.wait(Duration::from_millis(10)).unwrap();
+        let Some(arrival) = peer.receive(&mut buffer).unwrap() else { continue };
+        let frame = &buffer[..arrival.length];
+        let Kind::Question(answer) = look(frame, &us) else { continue };
+        match u16::from_be_bytes([frame[40], frame[41]]) {
+            number if is_lost(number) => {}
+            0 if disorders => held = Some(answer),
+            _ => {
+                peer.send(&answer).unwrap();
+                if let Some(late) = held.take() {
+                    peer.send(&late).unwrap();
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_way_that_loses_or_disorders_pings_is_found_out_and_one_without_pings_says_nothing() {
+    let losses = |is_lost: fn(u16) -> bool, disorders| {
+        let mut losses = None;
+        on_a_cable(|| {
+            let done = AtomicBool::new(false);
+            // A thread begins in the namespace of the one that starts it.
+            std::thread::scope(|scope| {
+                let host = scope.spawn(|| host(is_lost, disorders, &done));
+                // Until the host listens, its pings are lost.
+                std::thread::sleep(Duration::from_millis(100));
+                losses = Some(path::losses(&near(), &tester(), &device(1024)));
+                done.store(true, Ordering::Release);
+                host.join().unwrap();
+            });
+        });
+        losses
+    };
+    // Without root there is no cable.
+    let Some(clean) = losses(|_| false, false) else { return };
+    assert_eq!(clean, 0);
+    assert_eq!(losses(|number| number % 40 == 7, false), Some(5));
+    assert_eq!(losses(|_| false, true), Some(1));
+    assert_eq!(losses(|_| true, false), Some(0));
+}
+
 #[test]
 fn what_does_not_fit_is_said_with_the_command_that_helps() {
     on_a_cable(|| {
-        let device = |active_mtu| Device {
-            version: 1,
-            agent: String::new(),
-            name: String::new(),
-            system: String::new(),
-            mac: String::new(),
-            active_mtu,
-            gids: Vec::new(),
-            capabilities: Vec::new(),
-        };
         let nic =
             || Nic { options: Options::parse("near").unwrap(), prepared: None, interface: near(), tester: tester() };
         assert!(nic().check(&device(1024)).is_ok());

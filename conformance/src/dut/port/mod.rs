@@ -4,6 +4,7 @@
 //! and answers the device's questions for our addresses. What kind of wire it is, two small traits say: a [`Source`] that
 //! the thread reads and a [`Medium`] that is sent to. [`stream`] has them for a byte stream.
 
+pub(super) mod echo;
 mod framing;
 pub(super) mod neighbour;
 mod queue;

@@ -2,14 +2,15 @@
 
 use std::net::Ipv6Addr;
 
+use super::echo;
 use crate::dut::Addresses;
 
 /// What a frame from the device is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Kind {
+pub(in crate::dut) enum Kind {
     /// Something for the tester to look at.
     Traffic,
-    /// ARP and ICMPv6 that asks nothing of us.
+    /// ARP and ICMP that asks nothing of us.
     Housekeeping,
     /// A question for one of our addresses, with the answer to send.
     Question(Vec<u8>),
@@ -19,7 +20,7 @@ const ETHERTYPE: usize = 12;
 const L3: usize = 14;
 
 const ARP: [u8; 2] = [0x08, 0x06];
-const IPV6: [u8; 2] = [0x86, 0xdd];
+pub(super) const IPV6: [u8; 2] = [0x86, 0xdd];
 
 /// Ethernet and IPv4, 6 and 4 bytes of address.
 const ARP_FIXED: [u8; 6] = [0, 1, 8, 0, 6, 4];
@@ -27,9 +28,9 @@ const ARP_REQUEST: [u8; 2] = [0, 1];
 const ARP_REPLY: [u8; 2] = [0, 2];
 const ARP_LENGTH: usize = 28;
 
-const IPV6_HEADER: usize = 40;
+pub(super) const IPV6_HEADER: usize = 40;
 const HOP_BY_HOP: u8 = 0;
-const ICMPV6: u8 = 58;
+pub(super) const ICMPV6: u8 = 58;
 const SOLICITATION: u8 = 135;
 const ADVERTISEMENT: u8 = 136;
 /// Type, code, checksum, flags, target; then options.
@@ -39,12 +40,17 @@ const ADVERTISEMENT_FLAGS: u8 = 0x60;
 const TARGET_LINK_ADDRESS: [u8; 2] = [2, 1];
 
 /// Looks at a frame and answers where it asks for one of the tester's addresses.
-pub(super) fn look(frame: &[u8], tester: &Addresses) -> Kind {
+pub(in crate::dut) fn look(frame: &[u8], tester: &Addresses) -> Kind {
     let Some(l3) = frame.get(L3..) else { return Kind::Traffic };
     match frame[ETHERTYPE..L3] {
         [a, b] if [a, b] == ARP => arp(l3, tester).map_or(Kind::Housekeeping, Kind::Question),
+        [a, b] if [a, b] == echo::IPV4 && l3.get(9) == Some(&echo::ICMP) => {
+            echo::v4(frame, l3, tester).map_or(Kind::Housekeeping, Kind::Question)
+        }
         [a, b] if [a, b] == IPV6 => match l3.get(6) {
-            Some(&ICMPV6) => solicitation(frame, l3, tester).map_or(Kind::Housekeeping, Kind::Question),
+            Some(&ICMPV6) => solicitation(frame, l3, tester)
+                .or_else(|| echo::v6(frame, l3, tester))
+                .map_or(Kind::Housekeeping, Kind::Question),
             // Multicast listener reports have a router alert before them.
             Some(&HOP_BY_HOP) if l3.get(IPV6_HEADER) == Some(&ICMPV6) => Kind::Housekeeping,
             _ => Kind::Traffic,
@@ -76,7 +82,7 @@ fn solicitation(frame: &[u8], packet: &[u8], tester: &Addresses) -> Option<Vec<u
     answer.extend_from_slice(&tester.v6.octets());
     answer.extend_from_slice(&TARGET_LINK_ADDRESS);
     answer.extend_from_slice(&mac);
-    let sum = checksum(tester.v6, source, &answer);
+    let sum = checksum_v6(tester.v6, source, &answer);
     answer[2..4].copy_from_slice(&sum.to_be_bytes());
 
     let length = (answer.len() as u16).to_be_bytes();
@@ -85,10 +91,14 @@ fn solicitation(frame: &[u8], packet: &[u8], tester: &Addresses) -> Option<Vec<u
 }
 
 /// The checksum of ICMPv6 over its pseudo header (RFC 4443 section 2.3).
-fn checksum(source: Ipv6Addr, destination: Ipv6Addr, message: &[u8]) -> u16 {
+fn checksum_v6(source: Ipv6Addr, destination: Ipv6Addr, message: &[u8]) -> u16 {
     let length = (message.len() as u32).to_be_bytes();
-    let pseudo = [&source.octets()[..], &destination.octets(), &length, &[0, 0, 0, ICMPV6]].concat();
-    let words = pseudo.chunks(2).chain(message.chunks(2));
+    checksum(&[&[&source.octets()[..], &destination.octets(), &length, &[0, 0, 0, ICMPV6]].concat(), message])
+}
+
+/// The internet checksum (RFC 1071) over parts; all but the last have an even length.
+pub(super) fn checksum(parts: &[&[u8]]) -> u16 {
+    let words = parts.iter().flat_map(|part| part.chunks(2));
     let mut sum: u32 = words.map(|word| u32::from(word[0]) << 8 | u32::from(*word.get(1).unwrap_or(&0))).sum();
     while sum > 0xffff {
         sum = (sum & 0xffff) + (sum >> 16);
@@ -153,7 +163,7 @@ pub(in crate::dut) mod tests {
         assert_eq!((message[0], message[4]), (ADVERTISEMENT, ADVERTISEMENT_FLAGS));
         assert_eq!(message[26..], [0x52, 0x54, 0, 0xaa, 0, 1]);
         // Summed with its own checksum a right message gives zero.
-        assert_eq!(checksum(OUR_V6, GUEST_V6, message), 0);
+        assert_eq!(checksum_v6(OUR_V6, GUEST_V6, message), 0);
         assert_eq!(answer[38..54], GUEST_V6.octets());
     }
 
