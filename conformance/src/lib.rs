@@ -18,3 +18,4 @@ pub mod purposes;
 pub mod reenact;
 pub mod run;
 pub mod scenario;
+pub mod sweep;

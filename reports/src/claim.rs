@@ -4,7 +4,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Write as _};
 use std::path::Path;
 
-use crate::folder::{CHECK_JSON, CHECK_TEXT, JSON, JSON_GZ, JUNIT, TEXT};
+use crate::folder::{CHECK_JSON, CHECK_TEXT, JSON, JSON_GZ, JUNIT, SWEEP_CSV, SWEEP_JSON, SWEEP_TEXT, TEXT};
 use crate::html::{CASES, CONNECTIONS, DEFECTS, INDEX};
 
 /// Where the frames of a run lie inside the report folder.
@@ -14,8 +14,22 @@ const MARK: &str = ".rocespec-report";
 /// What it says to those who open it.
 const SAYS: &str = "rocespec writes its reports into this folder: each takes the place of the one before.\n";
 /// What a report writes, and the next one replaces.
-const NAMES: [&str; 11] =
-    [INDEX, DEFECTS, CASES, CONNECTIONS, FRAMES, JSON, JSON_GZ, JUNIT, TEXT, CHECK_JSON, CHECK_TEXT];
+const NAMES: [&str; 14] = [
+    INDEX,
+    DEFECTS,
+    CASES,
+    CONNECTIONS,
+    FRAMES,
+    JSON,
+    JSON_GZ,
+    JUNIT,
+    TEXT,
+    CHECK_JSON,
+    CHECK_TEXT,
+    SWEEP_JSON,
+    SWEEP_CSV,
+    SWEEP_TEXT,
+];
 
 /// Makes the folder, if need be, and marks it as one for reports.
 ///

@@ -11,6 +11,7 @@ use crate::claim::{FRAMES, claim, remove};
 use crate::examination::Examination;
 use crate::html::{self, Dissect};
 use crate::outcome::Run;
+use crate::sweep::{Sweep, write_csv};
 use crate::terminal::{self, Style};
 use crate::{json, junit};
 
@@ -27,6 +28,13 @@ pub const CHECK_JSON: &str = "check.json";
 /// Name of the examination for people, with all that was found.
 pub const CHECK_TEXT: &str = "check.txt";
 
+/// Name of the JSON form of a sweep.
+pub const SWEEP_JSON: &str = "sweep.json";
+/// Name of the sweep as a table for other programs.
+pub const SWEEP_CSV: &str = "sweep.csv";
+/// Name of the sweep for people.
+pub const SWEEP_TEXT: &str = "sweep.txt";
+
 /// Columns of `report.txt` and `check.txt`.
 const WIDTH: usize = 120;
 
@@ -34,7 +42,7 @@ const WIDTH: usize = 120;
 /// stay. The cases' pcapng files are written by whoever holds the frames.
 pub fn write(run: &Run, dissect: Dissect<'_>, dir: &Path) -> io::Result<()> {
     claim(dir)?;
-    remove_examination(dir)?;
+    remove_others(dir)?;
     json::write(run, BufWriter::new(File::create(dir.join(JSON))?))?;
     write_junit(run, dir)?;
     let mut text = BufWriter::new(File::create(dir.join(TEXT))?);
@@ -46,7 +54,7 @@ pub fn write(run: &Run, dissect: Dissect<'_>, dir: &Path) -> io::Result<()> {
 /// Writes a report that is small enough for a repository: [`JSON_GZ`], [`JUNIT`] and the pages.
 pub fn write_small(run: &Run, dissect: Dissect<'_>, dir: &Path) -> io::Result<()> {
     claim(dir)?;
-    remove_examination(dir)?;
+    remove_others(dir)?;
     let mut packer = GzEncoder::new(File::create(dir.join(JSON_GZ))?, Compression::best());
     json::write(run, BufWriter::new(&mut packer))?;
     packer.finish()?;
@@ -61,15 +69,36 @@ pub fn write_small(run: &Run, dissect: Dissect<'_>, dir: &Path) -> io::Result<()
 /// When the folder is not one for reports, or a file cannot be written.
 pub fn write_examination(examination: &Examination, dir: &Path) -> io::Result<()> {
     claim(dir)?;
-    remove(dir, &[JSON, JSON_GZ, JUNIT, TEXT], &[(html::CASES, "html"), (FRAMES, "pcapng")])?;
+    remove(
+        dir,
+        &[JSON, JSON_GZ, JUNIT, TEXT, SWEEP_JSON, SWEEP_CSV, SWEEP_TEXT],
+        &[(html::CASES, "html"), (FRAMES, "pcapng")],
+    )?;
     json::write(examination, BufWriter::new(File::create(dir.join(CHECK_JSON))?))?;
     let style = Style { color: false, width: WIDTH, verbose: true };
     std::fs::write(dir.join(CHECK_TEXT), terminal::examination(examination, &style))?;
     html::write_examination(examination, &[("JSON", CHECK_JSON), ("Text", CHECK_TEXT)], dir)
 }
 
-fn remove_examination(dir: &Path) -> io::Result<()> {
-    remove(dir, &[CHECK_JSON, CHECK_TEXT], &[(html::CONNECTIONS, "html")])
+/// Writes [`SWEEP_JSON`], [`SWEEP_CSV`], [`SWEEP_TEXT`] and the [page](html::write_sweep) of a sweep into `dir`, which is
+/// [claimed](claim). The report of a run or an examination that was there before goes; other files stay.
+///
+/// # Errors
+/// When the folder is not one for reports, or a file cannot be written.
+pub fn write_sweep(sweep: &Sweep, dir: &Path) -> io::Result<()> {
+    claim(dir)?;
+    remove(dir, &[JSON, JSON_GZ, JUNIT, TEXT], &[(html::CASES, "html"), (FRAMES, "pcapng")])?;
+    remove(dir, &[CHECK_JSON, CHECK_TEXT], &[(html::CONNECTIONS, "html")])?;
+    json::write(sweep, BufWriter::new(File::create(dir.join(SWEEP_JSON))?))?;
+    write_csv(sweep, BufWriter::new(File::create(dir.join(SWEEP_CSV))?))?;
+    let style = Style { color: false, width: WIDTH, verbose: true };
+    std::fs::write(dir.join(SWEEP_TEXT), terminal::sweep(sweep, &style))?;
+    html::write_sweep(sweep, &[("JSON", SWEEP_JSON), ("CSV", SWEEP_CSV), ("Text", SWEEP_TEXT)], dir)
+}
+
+/// What the other kinds of reports leave goes when a run takes their place.
+fn remove_others(dir: &Path) -> io::Result<()> {
+    remove(dir, &[CHECK_JSON, CHECK_TEXT, SWEEP_JSON, SWEEP_CSV, SWEEP_TEXT], &[(html::CONNECTIONS, "html")])
 }
 
 fn write_junit(run: &Run, dir: &Path) -> io::Result<()> {

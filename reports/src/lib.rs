@@ -13,6 +13,9 @@
 //!
 //! Every form is a pure function of the [`outcome::Run`]: the same run gives the same bytes, today and tomorrow.
 //!
+//! [`sweep`] holds what a sweep measured; [`terminal::sweep`], [`html::write_sweep`], [`sweep::write_csv`] and
+//! [`folder::write_sweep`] are its forms, and its JSON is what `docs/sweep-schema.md` describes.
+//!
 //! [`examination`] holds what was found in captures; [`terminal::examination`], [`html::write_examination`] and
 //! [`folder::write_examination`] are its forms, and its JSON is exactly what `docs/check-schema.md` describes.
 
@@ -32,5 +35,6 @@ pub mod outcome;
 #[cfg(test)]
 mod sample;
 mod statistics;
+pub mod sweep;
 pub mod terminal;
 mod text;

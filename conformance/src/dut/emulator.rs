@@ -65,6 +65,15 @@ impl Emulator {
     /// # Errors
     /// A name that is unknown.
     pub fn named(behaviours: &str, profile: Profile) -> Result<Emulator, NoSuchBehaviour> {
+        let (policy, defects) = Emulator::behaviours(behaviours)?;
+        Ok(Emulator::new(policy, defects, profile))
+    }
+
+    /// What [`Emulator::named`] makes of such names.
+    ///
+    /// # Errors
+    /// A name that is unknown.
+    pub fn behaviours(behaviours: &str) -> Result<(Policy, Defects), NoSuchBehaviour> {
         let mut defects = Defects::NONE;
         let mut policy = Policy::default();
         for name in behaviours.split(',').map(str::trim).filter(|name| !name.is_empty()) {
@@ -74,7 +83,7 @@ impl Emulator {
                 (None, None) => return Err(NoSuchBehaviour { name: name.to_owned() }),
             }
         }
-        Ok(Emulator::new(policy, defects, profile))
+        Ok((policy, defects))
     }
 
     /// An emulator with this policy and these defects.

@@ -47,23 +47,26 @@ impl Rate {
 impl std::str::FromStr for Rate {
     type Err = String;
 
-    /// A share from 0 to 1 with at most six decimals (`0.01`), or percent (`1%`, `0.5%`).
+    /// A share from 0 to 1 in whole parts per million (`0.01`, `1e-5`), or percent (`1%`, `0.5%`).
     fn from_str(text: &str) -> Result<Rate, String> {
-        let wrong = || format!("{text:?} is no share; write 0.01 or 1%");
-        let (number, unit) = match text.strip_suffix('%') {
-            Some(number) => (number, WHOLE / 100),
-            None => (text, WHOLE),
-        };
+        let wrong = || format!("{text:?} is no share of whole parts per million; write 0.01, 1e-2 or 1%");
+        let (number, hundredth) = text.strip_suffix('%').map_or((text, 0), |number| (number, 2));
+        let (number, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
-        let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-        let decimals = unit.ilog10() as usize;
-        if whole.is_empty() || !digits(whole) || !digits(fraction) || fraction.len() > decimals {
+        let digits = |text: &str| text.len() <= 9 && text.bytes().all(|byte| byte.is_ascii_digit());
+        let exponent = exponent.parse::<i32>().ok().filter(|exponent| exponent.abs() <= 9);
+        let Some(exponent) = exponent.filter(|_| !whole.is_empty() && digits(whole) && digits(fraction)) else {
             return Err(wrong());
-        }
-        let fraction: u32 = format!("{fraction:0<decimals$}").parse().map_err(|_| wrong())?;
-        let whole: u32 = whole.parse().map_err(|_| wrong())?;
-        let parts = whole.checked_mul(unit).and_then(|parts| parts.checked_add(fraction));
-        parts.filter(|parts| *parts <= WHOLE).map(Rate).ok_or_else(wrong)
+        };
+        let number: u64 = format!("{whole}{fraction}").parse().map_err(|_| wrong())?;
+        // The number times ten to this is parts per million.
+        let shift = 6 + exponent - hundredth - fraction.len() as i32;
+        let scale = 10u64.pow(shift.unsigned_abs());
+        let parts = match shift {
+            0.. => number.checked_mul(scale),
+            _ => number.is_multiple_of(scale).then(|| number / scale),
+        };
+        parts.filter(|parts| *parts <= u64::from(WHOLE)).map(|parts| Rate(parts as u32)).ok_or_else(wrong)
     }
 }
 

@@ -35,7 +35,7 @@ mod wire;
 
 use std::time::Duration;
 
-use rocespec_model::Time;
+use rocespec_model::{LinkSpeed, Time};
 
 pub use damage::mark_ce;
 pub use fate::{Damage, Fate, Fates};
@@ -78,12 +78,21 @@ impl std::fmt::Display for End {
 pub struct Link {
     wires: [Wire; 2],
     fates: Box<dyn Fates>,
+    speed: Option<LinkSpeed>,
+    hits: u64,
 }
 
 impl Link {
     /// A cable on which a frame takes `delay`, with `fates` to say what happens to each.
     pub fn new(delay: Duration, fates: impl Fates + 'static) -> Link {
-        Link { wires: [Wire::new(delay), Wire::new(delay)], fates: Box::new(fates) }
+        Link { wires: [Wire::new(delay), Wire::new(delay)], fates: Box::new(fates), speed: None, hits: 0 }
+    }
+
+    /// The same cable, where the bits of a frame take their time: what an end begins to send now is there when its last bit
+    /// is. That frames do not begin before those in front of them are through is the sender's matter.
+    #[must_use]
+    pub fn with_speed(self, speed: Option<LinkSpeed>) -> Link {
+        Link { speed, ..self }
     }
 
     /// An end sends a frame.
@@ -94,7 +103,14 @@ impl Link {
 
     /// An end sends a frame whose fate was decided elsewhere.
     pub fn send_to(&mut self, now: Time, from: End, frame: Vec<u8>, fate: Fate) {
-        self.wires[from as usize].send(now, frame, fate);
+        self.hits += u64::from(fate != Fate::default());
+        let through = self.speed.map_or(now, |speed| now + speed.time_of_frame(frame.len()));
+        self.wires[from as usize].send(through, frame, fate);
+    }
+
+    /// Frames that something has happened to.
+    pub fn hits(&self) -> u64 {
+        self.hits
     }
 
     /// When the next frame arrives.

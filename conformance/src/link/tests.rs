@@ -213,7 +213,9 @@ fn rates_read_as_shares_and_percent() {
     assert_eq!(read("0"), Ok(0));
     assert_eq!(read("1"), Ok(1_000_000));
     assert_eq!(read("0.000001"), Ok(1));
-    for wrong in ["", "2", "101%", "-1", "0.0000001", "1e-3", ".5", "x%"] {
+    assert_eq!([read("1e-6"), read("2.5e-5"), read("1e0"), read("1E-1%")], [Ok(1), Ok(25), Ok(1_000_000), Ok(1_000)]);
+    for wrong in ["", "2", "101%", "-1", "0.0000001", "1e-7", "1e", "e-3", "1e99", "1e-3e-3", "9999999999", ".5", "x%"]
+    {
         assert!(read(wrong).is_err(), "{wrong}");
     }
 }

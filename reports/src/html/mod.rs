@@ -16,6 +16,7 @@ mod links;
 mod mark;
 mod matrix;
 mod sequence;
+mod sweep;
 #[cfg(test)]
 mod tests;
 
@@ -27,6 +28,7 @@ use std::path::Path;
 use crate::claim::{claim, clear};
 use crate::defects::Defects;
 use crate::outcome::Run;
+use crate::sweep::Sweep;
 pub(crate) use examination::CONNECTIONS;
 pub use examination::write_examination;
 pub(crate) use links::CASES;
@@ -101,6 +103,13 @@ pub fn write_defects(defects: &Defects, dir: &Path) -> io::Result<()> {
     fs::write(dir.join(DEFECTS), defects::page(defects).map_err(io::Error::other)?)
 }
 
+/// Writes the page of a sweep into `dir`, which is [claimed](claim). It leads to `others` as well: files of the folder with
+/// the words for them.
+pub fn write_sweep(sweep: &Sweep, others: &[(&str, &str)], dir: &Path) -> io::Result<()> {
+    claim(dir)?;
+    fs::write(dir.join(INDEX), sweep::page(sweep, others).map_err(io::Error::other)?)
+}
+
 /// What every page has around it.
 struct Chrome<'r> {
     tool: &'r str,
@@ -113,6 +122,12 @@ impl<'r> Chrome<'r> {
     fn of_tables(tool: &'r str) -> Self {
         let styles = &[include_str!("../../templates/style.css"), include_str!("../../templates/tables.css")];
         Chrome { tool, styles, scripts: &[include_str!("../../templates/filter.js")] }
+    }
+
+    /// Of a page with curves.
+    fn of_sweeps(tool: &'r str) -> Self {
+        let styles = &[include_str!("../../templates/style.css"), include_str!("../../templates/sweep.css")];
+        Chrome { tool, styles, scripts: &[] }
     }
 
     /// Of a page with ladders and bytes.

@@ -5,10 +5,12 @@ mod flow;
 mod golden;
 mod paint;
 mod summary;
+mod sweep;
 
 pub use examination::examination;
 pub use flow::Flow;
 pub use summary::{summary, summary_with_report};
+pub use sweep::sweep;
 
 use crate::evidence::{self, Extent, Tone, first_rule};
 use crate::outcome::{Case, Verdict};

@@ -83,6 +83,12 @@ pub struct Totals {
     pub retransmissions: u64,
     /// Requests that completed.
     pub completed: u64,
+    /// Of them, those with success.
+    pub succeeded: u64,
+    /// Virtual time of the last of these.
+    pub last_success: Duration,
+    /// Frames that something happened to on their way.
+    pub hits: u64,
     /// Messages that were executed.
     pub messages: u64,
     /// Ends that reported an error.
@@ -121,7 +127,7 @@ impl Pair {
         Ok(Pair {
             now: Time::ZERO,
             sides: [a, b],
-            link: Link::new(config.delay, fates),
+            link: Link::new(config.delay, fates).with_speed(config.speed),
             operations: Operations(Some(Box::new(operations))),
             last_frames: VecDeque::new(),
             checks: Checks::EveryPacket,
@@ -172,11 +178,19 @@ impl Pair {
         let sides = || self.sides.iter();
         Totals {
             completed: sides().map(|side| side.mirror.completed()).sum(),
+            succeeded: sides().map(|side| side.succeeded.0).sum(),
+            last_success: sides().map(|side| side.succeeded.1 - Time::ZERO).max().unwrap_or_default(),
+            hits: self.link.hits(),
             messages: sides().map(|side| side.mirror.messages()).sum(),
             failed: sides().filter(|side| side.failed.is_some()).count() as u32,
             time: self.now - Time::ZERO,
             ..self.totals
         }
+    }
+
+    /// What the endpoint of an end has counted, by name.
+    pub fn counters(&self, end: End) -> impl Iterator<Item = (&'static str, u64)> + '_ {
+        self.sides[end as usize].port.endpoint.counters()
     }
 
     /// Goes on until everything is done. `time` is how long that may take.

@@ -9,8 +9,8 @@ use rocespec_codec::{
     Bth, Ethernet, Extensions, MacAddr, Mtu, Net, Opcode, Psn, QKey, Qpn, ROCE_V2_PORT, RnrTimer, Roce, Transport, Udp,
 };
 use rocespec_model::{
-    Access, Capabilities, Capacity, Config, Defects, Endpoint, GidEntry, GidKind, MemoryRegion, Policy, QpAttributes,
-    QpHandle, QpInit, QpKind, QpState, SrqHandle, SrqInit, VerbError,
+    Access, Capabilities, Capacity, Config, CongestionConfig, Defects, Endpoint, GidEntry, GidKind, LinkSpeed,
+    MemoryRegion, Policy, QpAttributes, QpHandle, QpInit, QpKind, QpState, SrqHandle, SrqInit, VerbError,
 };
 
 use crate::link::End;
@@ -47,8 +47,12 @@ pub struct PairConfig {
     pub max_len: u32,
     /// When each end posts receives.
     pub receives: [Receives; 2],
-    /// How long a frame takes.
+    /// How long a bit takes through the cable.
     pub delay: Duration,
+    /// Speed of the cable; `None`: frames take no time of their own.
+    pub speed: Option<LinkSpeed>,
+    /// What each does about congestion.
+    pub congestion: [CongestionConfig; 2],
     /// The link neither doubles nor reorders frames. What an unreliable service delivers must then be in order, each
     /// message once at most; otherwise it delivers what comes.
     pub keeps_order: bool,
@@ -73,6 +77,8 @@ impl Default for PairConfig {
             max_len: 4096,
             receives: [Receives::default(); 2],
             delay: Duration::from_micros(1),
+            speed: None,
+            congestion: [CongestionConfig::default(); 2],
             keeps_order: false,
         }
     }
@@ -165,6 +171,8 @@ pub(super) fn port(end: End, config: &PairConfig) -> Result<Port, VerbError> {
         policy: config.policy[end as usize],
         defects: config.defects[end as usize],
         capabilities: Capabilities { flush: true, atomic_write: true },
+        link_speed: config.speed,
+        congestion: config.congestion[end as usize],
         ..Config::default()
     });
     endpoint.add_neighbour(gid(end.other(), config.network), mac(end.other()));

@@ -49,6 +49,8 @@ pub(super) struct Side {
     free: VecDeque<(Time, u32)>,
     /// How the first request failed that did.
     pub(super) failed: Option<Status>,
+    /// Requests that completed with success, and when the last of them did.
+    pub(super) succeeded: (u64, Time),
     /// Place of the counter of executed packets.
     counter: usize,
 }
@@ -124,6 +126,7 @@ impl Side {
             posted: VecDeque::new(),
             free: VecDeque::new(),
             failed: None,
+            succeeded: (0, Time::ZERO),
             counter,
         }
     }
@@ -269,13 +272,13 @@ impl Side {
                 if completion.wr_id & RECEIVE != 0 {
                     self.take_receive(&completion, now, &mut peer.mirror)?;
                 } else {
-                    self.take_request(&completion)?;
+                    self.take_request(&completion, now)?;
                 }
             }
         }
     }
 
-    fn take_request(&mut self, completion: &Completion) -> Result<(), Fault> {
+    fn take_request(&mut self, completion: &Completion, now: Time) -> Result<(), Fault> {
         let (endpoint, sink) = (&self.port.endpoint, &self.port.sink);
         let (depth, slot_len) = (self.depth as u64, self.slot_len);
         self.mirror.complete(completion, |record| {
@@ -283,7 +286,10 @@ impl Side {
             endpoint.read_memory(sink.handle, offset, record.len.into()).unwrap_or_default()
         })?;
         match (completion.status, self.failed) {
-            (Status::Success, None) => return Ok(()),
+            (Status::Success, None) => {
+                self.succeeded = (self.succeeded.0 + 1, now);
+                return Ok(());
+            }
             (Status::Success, Some(_)) => return Err("a request completed with success behind one that failed".into()),
             (Status::FlushError, _) => {}
             (Status::RetryExceeded | Status::RnrRetryExceeded, None) => self.failed = Some(completion.status),

@@ -1,0 +1,76 @@
+//! Two devices face to face, with a faulty link between them, on their own clocks: real time where one of them is real.
+//!
+//! The tester is the wire and costs time itself, and a guest is slow: what counts is the goodput at 0, and what is left of it.
+//! Both ends are judged by the universal rules, and the data is compared at the end of each run.
+
+mod connect;
+mod flow;
+
+use rocespec_reports::sweep::{Clock, Sweep};
+
+use super::curves::gather;
+use super::{Axis, Fault, Job, Measured, Setting, Settings, Value, Watch, Wrong};
+use crate::dut::{Dut, DutError};
+use crate::link::{End, Faults};
+use flow::Flow;
+
+/// Makes a sweep with two devices: A sends, B receives. As [`curves`](super::curves), but one run after the other.
+///
+/// # Errors
+/// When the axis needs a switch, or a device died or cannot be reached.
+pub fn between(
+    [a, b]: [&mut dyn Dut; 2],
+    axis: &Axis,
+    setting: Setting,
+    first_seed: u64,
+    runs: u32,
+    devices: [String; 2],
+    watch: &Watch<'_>,
+) -> Result<Sweep, DutError> {
+    let values = axis.values();
+    let mut results = Vec::new();
+    for (place, value) in values.iter().enumerate() {
+        for run in 0..u64::from(runs) {
+            let job = Job { curve: 0, value: place, seed: first_seed.wrapping_add(run) };
+            if (watch.stop)() {
+                results.push((job, None));
+                continue;
+            }
+            results.push((job, Some(one(&mut *a, &mut *b, &setting.settings, *value, job.seed)?)));
+            (watch.done)();
+        }
+    }
+    let clock = if a.is_virtual() && b.is_virtual() { Clock::Virtual } else { Clock::Real };
+    Ok(gather(axis, &[setting], results, clock, devices))
+}
+
+/// One run.
+fn one(
+    a: &mut dyn Dut,
+    b: &mut dyn Dut,
+    settings: &Settings,
+    value: Value,
+    seed: u64,
+) -> Result<Result<Measured, Wrong>, DutError> {
+    let mut faults = Faults { depth: settings.depth, ..Faults::default() };
+    match value {
+        Value::Share(Fault::Loss, rate) => faults.loss = rate,
+        Value::Share(Fault::Reorder, rate) => faults.reordering = rate,
+        Value::Share(Fault::Ce, rate) => faults.congestion = rate,
+        Value::Senders(_) => {
+            return Err(DutError::Unreachable(
+                "several senders to one receiver are for the emulator alone: rocespec pair emulator emulator"
+                    .to_owned(),
+            ));
+        }
+    }
+    let mut flow = Flow::open(a, b, settings, faults, seed)?;
+    let result = flow.run(settings.duration)?;
+    flow.close()?;
+    Ok(result)
+}
+
+/// What is wrong at an end.
+fn wrong(end: End, rule: Option<&str>, sentence: String) -> Wrong {
+    Wrong { end: Some(end), rule: rule.map(str::to_owned), sentence }
+}
