@@ -368,6 +368,8 @@ def connect(path):
 
 
 def accept(path):
+    if os.path.exists(path):
+        os.unlink(path)
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(path)
     listener.listen(1)

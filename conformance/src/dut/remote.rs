@@ -44,6 +44,11 @@ pub(crate) trait Place: Send + Debug {
     /// How long the device may take from [`Place::connect`] to its answer to `hello`.
     fn patience(&self) -> Duration;
 
+    /// How long its software may take for an order.
+    fn order_limit(&self) -> Duration {
+        CONTROL_LIMIT
+    }
+
     /// Looks whether the way to the device suits it, once it has said who it is.
     ///
     /// # Errors
@@ -226,8 +231,9 @@ impl Dut for Remote {
     }
 
     fn control(&mut self, command: &Command) -> Result<Reply, DutError> {
+        let limit = self.place.order_limit();
         let Line { life, control, .. } = self.line()?;
-        match control.call(command, CONTROL_LIMIT, &mut || !life.is_dead()) {
+        match control.call(command, limit, &mut || !life.is_dead()) {
             Ok(reply) => Ok(reply),
             Err(ControlError::Refused(failure)) => Err(DutError::Refused(failure)),
             Err(error @ ControlError::Nonsense(_)) => Err(DutError::Unreachable(error.to_string())),

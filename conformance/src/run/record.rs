@@ -6,8 +6,8 @@ use rocespec_reports::outcome::{Actor, Bytes, TraceLine};
 use crate::capture::pcapng::{Direction, Writer};
 
 /// Frames of one case, and bytes in them. No scenario comes near; a device that never stops sending does.
-const MOST_FRAMES: u32 = 1 << 17;
-const MOST_BYTES: usize = 128 << 20;
+const MOST_FRAMES: u32 = 1 << 14;
+const MOST_BYTES: usize = 16 << 20;
 
 /// Records one case.
 pub(super) struct Recorder {

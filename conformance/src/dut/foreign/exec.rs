@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Software, TESTER};
+use super::{ORDER_LIMIT, Software, TESTER};
 use crate::dut::clock::Clock;
 use crate::dut::control_client::ControlClient;
 use crate::dut::process::{Manner, Process};
@@ -100,6 +100,10 @@ impl Place for Exec {
 
     fn patience(&self) -> Duration {
         PATIENCE
+    }
+
+    fn order_limit(&self) -> Duration {
+        ORDER_LIMIT
     }
 
     fn frames_itself(&self) -> bool {

@@ -7,6 +7,7 @@ pub mod socket;
 mod tests;
 
 use std::net::{Ipv4Addr, Ipv6Addr};
+use std::time::Duration;
 
 use rocespec_codec::MacAddr;
 
@@ -18,6 +19,9 @@ const TESTER: Addresses = Addresses {
     v4: Ipv4Addr::new(10, 0, 0, 1),
     v6: Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1),
 };
+
+/// How long a device may take for an order. Its software is on this machine.
+const ORDER_LIMIT: Duration = Duration::from_secs(5);
 
 /// Who does what the device's own software is to do.
 #[derive(Debug)]

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{Software, TESTER};
+use super::{ORDER_LIMIT, Software, TESTER};
 use crate::dut::clock::Clock;
 use crate::dut::control_client::ControlClient;
 use crate::dut::remote::{Control, Line, OutOfSight, Place, Remote};
@@ -115,6 +115,10 @@ impl Place for Socket {
 
     fn patience(&self) -> Duration {
         self.patience
+    }
+
+    fn order_limit(&self) -> Duration {
+        ORDER_LIMIT
     }
 
     fn frames_itself(&self) -> bool {
