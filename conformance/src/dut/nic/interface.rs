@@ -3,10 +3,17 @@
 use std::ffi::CString;
 use std::io;
 use std::os::fd::AsRawFd;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use rocespec_codec::MacAddr;
 
 use crate::dut::DutError;
+
+/// How long an interface that has just been set up may take to find its link.
+const LINK_LIMIT: Duration = Duration::from_secs(5);
+/// How often that is looked at.
+const LOOK: Duration = Duration::from_millis(20);
 
 /// An Ethernet interface that is up.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,14 +50,21 @@ impl Interface {
         for (octet, byte) in mac.iter_mut().zip(address.sa_data) {
             *octet = byte.cast_unsigned();
         }
-        let flags = ask(libc::SIOCGIFFLAGS as libc::c_ulong).map_err(broken)?;
-        // SAFETY: SIOCGIFFLAGS has filled this member of the union; any bytes are a `c_short`.
-        let flags = libc::c_int::from(unsafe { flags.ifr_ifru.ifru_flags });
-        if flags & libc::IFF_UP == 0 {
-            return Err(unreachable(format!("{name} is down: `ip link set dev {name} up`")));
-        }
-        if flags & libc::IFF_RUNNING == 0 {
-            return Err(unreachable(format!("{name} has no link: is the other end of its cable up?")));
+        let started = Instant::now();
+        loop {
+            let flags = ask(libc::SIOCGIFFLAGS as libc::c_ulong).map_err(broken)?;
+            // SAFETY: SIOCGIFFLAGS has filled this member of the union; any bytes are a `c_short`.
+            let flags = libc::c_int::from(unsafe { flags.ifr_ifru.ifru_flags });
+            if flags & libc::IFF_UP == 0 {
+                return Err(unreachable(format!("{name} is down: `ip link set dev {name} up`")));
+            }
+            if flags & libc::IFF_RUNNING != 0 {
+                break;
+            }
+            if started.elapsed() >= LINK_LIMIT {
+                return Err(unreachable(format!("{name} has no link: is the other end of its cable up?")));
+            }
+            thread::sleep(LOOK);
         }
         let mtu = ask(libc::SIOCGIFMTU as libc::c_ulong).map_err(broken)?;
         // SAFETY: SIOCGIFMTU has filled this member of the union; any bytes are a `c_int`.

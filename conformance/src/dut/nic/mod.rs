@@ -36,6 +36,8 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(20);
 /// Most bytes around the payload of a packet, behind the Ethernet header: IPv6, UDP, BTH, XRCETH, RETH, immediate, pad, ICRC.
 const HEADERS: usize = 40 + 8 + 12 + 4 + 16 + 4 + 3 + 4;
+/// Longest packet of RoCE, with a path MTU of 4096.
+const LONGEST_PACKET: usize = 4096 + HEADERS;
 /// Ethernet header and two VLAN tags.
 const ETHERNET: usize = 14 + 2 * 4;
 
@@ -177,12 +179,29 @@ fn longest_frame(interface: &Interface) -> usize {
     interface.mtu + ETHERNET
 }
 
-fn too_long(interface: &Interface, length: usize) -> PortError {
+/// What a frame comes to that is too long for the interface. One that is longer than any packet of RoCE has to be gets lost on
+/// its way: no port has to take it, and scenarios that send such know that.
+fn too_long(interface: &Interface, length: usize) -> Result<(), PortError> {
+    if length > LONGEST_PACKET + ETHERNET {
+        return Ok(());
+    }
     let Interface { name, mtu, .. } = interface;
-    PortError::Failed(format!(
+    Err(PortError::Failed(format!(
         "a frame of {length} bytes does not fit through {name}, whose MTU is {mtu}: `ip link set dev {name} mtu {}`",
-        length.saturating_sub(14)
-    ))
+        LONGEST_PACKET.max(4200)
+    )))
+}
+
+/// A frame as Ethernet can carry it: a NIC fills what is too short, but the kernel takes none without a whole header.
+fn filled(frame: &[u8]) -> std::borrow::Cow<'_, [u8]> {
+    const HEADER: usize = 14;
+    const SHORTEST: usize = 60;
+    if frame.len() >= HEADER {
+        return frame.into();
+    }
+    let mut filled = frame.to_vec();
+    filled.resize(SHORTEST, 0);
+    filled.into()
 }
 
 fn put_together(interface: &Interface, length: usize) -> PortError {

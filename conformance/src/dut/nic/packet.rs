@@ -11,7 +11,7 @@ use rocespec_model::Time;
 use super::interface::Interface;
 use super::socket::PacketSocket;
 use super::stamps::Stamps;
-use super::{filter, losses, no_permission, too_long};
+use super::{filled, filter, losses, no_permission, too_long};
 use crate::dut::clock::Clock;
 use crate::dut::port::{Medium, Port, PortError, Source};
 use crate::dut::{Addresses, DutError};
@@ -132,16 +132,14 @@ pub(crate) struct Output {
 impl Medium for Output {
     fn send(&self, frame: &[u8]) -> Result<(), PortError> {
         let started = Instant::now();
+        let frame = filled(frame);
         loop {
-            let Err(error) = self.socket.send(frame) else { return Ok(()) };
+            let Err(error) = self.socket.send(&frame) else { return Ok(()) };
             match error.raw_os_error() {
                 Some(libc::ENOBUFS | libc::EINTR) if started.elapsed() < QUEUE_LIMIT => {
                     thread::sleep(Duration::from_millis(1));
                 }
-                Some(libc::EMSGSIZE) => return Err(too_long(&self.interface, frame.len())),
-                Some(libc::EINVAL) => {
-                    return Err(PortError::Failed(format!("the kernel takes no frame of {} bytes", frame.len())));
-                }
+                Some(libc::EMSGSIZE) => return too_long(&self.interface, frame.len()),
                 _ => return Err(failed(&self.interface.name, &error)),
             }
         }

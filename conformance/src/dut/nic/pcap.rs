@@ -12,7 +12,7 @@ use rocespec_model::Time;
 use super::interface::Interface;
 use super::socket::wait;
 use super::stamps::Stamps;
-use super::{longest_frame, losses, no_permission, put_together, too_long};
+use super::{filled, longest_frame, losses, no_permission, put_together, too_long};
 use crate::dut::clock::Clock;
 use crate::dut::port::{Medium, Port, PortError, Source};
 use crate::dut::{Addresses, DutError};
@@ -127,9 +127,9 @@ struct Output {
 impl Medium for Output {
     fn send(&self, frame: &[u8]) -> Result<(), PortError> {
         if frame.len() > longest_frame(&self.interface) {
-            return Err(too_long(&self.interface, frame.len()));
+            return too_long(&self.interface, frame.len());
         }
-        let sent = self.capture.lock().unwrap_or_else(PoisonError::into_inner).sendpacket(frame);
+        let sent = self.capture.lock().unwrap_or_else(PoisonError::into_inner).sendpacket(filled(frame).as_ref());
         sent.map_err(|error| failed(&self.interface.name, &error))
     }
 

@@ -338,10 +338,19 @@ fn what_does_not_fit_is_said_with_the_command_that_helps() {
         assert!(error.contains("ip link set dev near mtu 4200"), "{error}");
         ip("link set near mtu 4200");
         assert!(nic().check(&device(4096)).is_ok());
+    });
+}
 
-        let port = packet::open(&near(), &tester(), Clock::new()).unwrap();
-        let PortError::Failed(error) = port.send(&[0; 5000]).unwrap_err() else { panic!() };
-        assert!(error.contains("mtu 4986"), "{error}");
+#[test]
+fn a_frame_that_does_not_fit_is_said_or_lost_and_one_that_is_too_short_is_filled() {
+    on_each_port(|port, peer, _| {
+        let PortError::Failed(error) = port.send(&[0; 4000]).unwrap_err() else { panic!() };
+        assert!(error.contains("ip link set dev near mtu 4200"), "{error}");
+        // No port has to take this one.
+        port.send(&[0; 16_000]).unwrap();
+        port.send(&[0xff; 3]).unwrap();
+        let filled = heard(&peer).unwrap();
+        assert_eq!((filled.len(), &filled[..4]), (60, &[0xff, 0xff, 0xff, 0][..]));
     });
 }
 
@@ -368,7 +377,14 @@ fn an_interface_that_goes_down_is_named() {
         assert!(error.contains("near is down"), "{error}");
         ip("link set near up");
         ip("link set far down");
-        let error = Interface::find("near").unwrap_err().to_string();
+        // The kernel notices a moment later.
+        let deadline = Instant::now() + PATIENCE;
+        let error = loop {
+            match Interface::find("near") {
+                Err(error) => break error.to_string(),
+                Ok(_) => assert!(Instant::now() < deadline, "the link is still there"),
+            }
+        };
         assert!(error.contains("no link"), "{error}");
     });
 }
