@@ -8,7 +8,7 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use rocespec_codec::MacAddr;
+use rocespec_codec::{MacAddr, Mtu};
 use rocespec_control::serve::Door;
 
 use super::{Outcome, device, stop};
@@ -19,19 +19,20 @@ use crate::emulate::{Stand, Wire};
 #[command(after_help = "Examples:
   rocespec emulate --on unix:/tmp/wire
   rocespec emulate emulator:accepts-bad-icrc --on unix:/tmp/wire
-  ROCESPEC_TOKEN=secret rocespec emulate --on unix:/tmp/wire --control 192.0.2.1:4792")]
+  ROCESPEC_TOKEN=secret rocespec emulate --on eth1 --control 192.0.2.1:4792")]
 pub(super) struct Args {
     /// What the emulator does: `emulator`, or `emulator:DEFECT,…` with names that `rocespec defects` lists, or those names
     /// alone.
     #[arg(value_name = "BEHAVIOURS", default_value = "emulator")]
     behaviours: String,
 
-    /// The wire: `unix:PATH`, a socket that testers connect to, on which each frame has its length before it (4 bytes,
-    /// big-endian).
+    /// The wire: an Ethernet interface (needs CAP_NET_RAW), or `unix:PATH`, a socket that testers connect to, on which each
+    /// frame has its length before it (4 bytes, big-endian).
     #[arg(long, value_name = "WIRE")]
     on: String,
 
-    /// Where testers talk to the emulator's software: `unix:PATH` or `ADDRESS:PORT`. Default: beside the wire, `PATH.control`.
+    /// Where testers talk to the emulator's software: `unix:PATH` or `ADDRESS:PORT`. Default for a wire
+    /// at `unix:PATH`: beside it, `PATH.control`.
     #[arg(long, value_name = "WHERE")]
     control: Option<String>,
 
@@ -41,20 +42,20 @@ pub(super) struct Args {
     token: Option<String>,
 
     /// MAC address of the emulator.
-    #[arg(long, value_name = "MAC", default_value_t = PLACE.mac, value_parser = mac_address)]
+    #[arg(long, value_name = "MAC", default_value_t = USUAL.mac, value_parser = mac_address)]
     mac: MacAddr,
 
     /// Its IPv4 address.
-    #[arg(long, value_name = "ADDRESS", default_value_t = PLACE.v4)]
+    #[arg(long, value_name = "ADDRESS", default_value_t = USUAL.v4)]
     ip4: Ipv4Addr,
 
     /// Its IPv6 address.
-    #[arg(long, value_name = "ADDRESS", default_value_t = PLACE.v6)]
+    #[arg(long, value_name = "ADDRESS", default_value_t = USUAL.v6)]
     ip6: Ipv6Addr,
 }
 
 /// Where the emulator stands when nobody says otherwise.
-const PLACE: Addresses = {
+const USUAL: Addresses = {
     let [here, _] = Emulator::places();
     here
 };
@@ -71,39 +72,60 @@ pub(super) fn run(args: &Args) -> Outcome {
         "" => "",
         _ => rest.strip_prefix(':').unwrap_or(&args.behaviours),
     });
+    let place = Place::take(args, &own)?;
     // Nobody is at the other end yet.
     let nobody = Addresses { mac: MacAddr([0; 6]), v4: Ipv4Addr::UNSPECIFIED, v6: Ipv6Addr::UNSPECIFIED };
-    let emulator = Emulator::named(names, profile)?.facing(&own, nobody);
-
-    let Some(path) = args.on.strip_prefix(UNIX) else {
-        bail!("--on {:?} is no wire: take unix:PATH", args.on);
-    };
-    let wire = Socket::bind(Path::new(path))?;
-    let control = args.control.clone().unwrap_or_else(|| format!("{UNIX}{path}.control"));
-    let (door, where_to_talk, _socket) = match control.strip_prefix(UNIX) {
-        Some(path) => {
-            let socket = Socket::bind(Path::new(path))?;
-            (Door::Unix(socket.listener.try_clone()?), path.to_owned(), Some(socket))
-        }
-        None => {
-            let (door, address) = door_on_the_network(&control, args.token.as_deref())?;
-            (door, address, None)
-        }
-    };
-    let stand = Stand::new(
-        emulator,
-        own.clone(),
-        Wire::socket(wire.listener.try_clone()?)?,
-        door,
-        args.token.clone(),
-        |what| {
-            eprintln!("rocespec: {what}");
-        },
-    );
+    let emulator = Emulator::named(names, profile)?.with_port_mtu(place.mtu).facing(&own, nobody);
+    let complain = |what: &str| eprintln!("rocespec: {what}");
+    let stand = Stand::new(emulator, own.clone(), place.wire, place.door, args.token.clone(), complain)?;
     stop::on_signals();
-    tell(&own, names, &format!("socket:wire={path},control={where_to_talk}"), args.token.is_some());
-    stand?.serve(&stop::asked).map_err(anyhow::Error::msg)?;
+    tell(&own, names, &place.dut, args.token.is_some());
+    stand.serve(&stop::asked).map_err(anyhow::Error::msg)?;
     Ok(0)
+}
+
+/// Where the emulator stands.
+struct Place {
+    wire: Wire,
+    mtu: Mtu,
+    door: Door,
+    /// How a tester names it.
+    dut: String,
+    _sockets: Vec<Socket>,
+}
+
+impl Place {
+    fn take(args: &Args, own: &Addresses) -> anyhow::Result<Place> {
+        let (mut sockets, path) = (Vec::new(), args.on.strip_prefix(UNIX));
+        let control = match (&args.control, path) {
+            (Some(control), _) => control.clone(),
+            (None, Some(path)) => format!("{UNIX}{path}.control"),
+            (None, None) => bail!("--on {} needs --control ADDRESS:PORT, where testers reach its software", args.on),
+        };
+        let (wire, mtu) = match path {
+            Some(path) => {
+                let socket = Socket::bind(Path::new(path))?;
+                let wire = Wire::socket(socket.listener.try_clone()?)?;
+                sockets.push(socket);
+                (wire, Mtu::B4096)
+            }
+            None => Wire::interface(&args.on, own)?,
+        };
+        let (door, control) = match control.strip_prefix(UNIX) {
+            Some(path) => {
+                let socket = Socket::bind(Path::new(path))?;
+                let door = Door::Unix(socket.listener.try_clone()?);
+                sockets.push(socket);
+                (door, path.to_owned())
+            }
+            None => door_on_the_network(&control, args.token.as_deref())?,
+        };
+        let dut = match path {
+            Some(path) => format!("socket:wire={path},control={control}"),
+            None => format!("nic:INTERFACE,agent={control}"),
+        };
+        Ok(Place { wire, mtu, door, dut, _sockets: sockets })
+    }
 }
 
 fn mac_address(text: &str) -> Result<MacAddr, String> {

@@ -9,7 +9,7 @@ mod translate;
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-use rocespec_codec::{MacAddr, Qpn};
+use rocespec_codec::{MacAddr, Mtu, Qpn};
 use rocespec_control::{Command, Device, Gid, GidKind, Reply, VERSION};
 use rocespec_model::{
     Capabilities, Config, CreditUse, Defect, Defects, Endpoint, GidEntry, Input, Output, Policy, Time,
@@ -119,6 +119,14 @@ impl Emulator {
         Emulator::standing(here, there, Duration::ZERO, self.config, self.profile)
     }
 
+    /// This emulator, as new, at a port whose path MTU is at most this.
+    #[must_use]
+    pub fn with_port_mtu(self, mtu: Mtu) -> Emulator {
+        let config = Config { port_mtu: mtu, ..self.config };
+        let device = Device { active_mtu: mtu.bytes() as u32, ..self.device };
+        Emulator::switched_on(config, self.profile, device, self.tester, self.latency)
+    }
+
     /// Addresses of the place where it stands when nobody says otherwise, and of the place at the other end.
     pub const fn places() -> [Addresses; 2] {
         [DEVICE, TESTER]
@@ -150,7 +158,7 @@ impl Emulator {
             name: "emulator".to_owned(),
             system: format!("rocespec-model {version}"),
             mac: here.mac.to_string(),
-            active_mtu: 4096,
+            active_mtu: config.port_mtu.bytes() as u32,
             gids: gids.iter().enumerate().map(named).collect(),
             capabilities: profile.capabilities.clone(),
         };

@@ -5,9 +5,12 @@ use std::path::{Path, PathBuf};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use rocespec_control::{Command, VERSION};
+
 use super::{ORDER_LIMIT, Software, TESTER};
 use crate::dut::clock::Clock;
 use crate::dut::control_client::ControlClient;
+use crate::dut::nic::options::token_of_environment;
 use crate::dut::remote::{Control, Line, OutOfSight, Place, Remote};
 use crate::dut::{Addresses, DutError, Prepared, port};
 use crate::profile::Profile;
@@ -111,6 +114,11 @@ impl Place for Socket {
         };
         self.known = true;
         Ok(Line { life: Box::new(OutOfSight), port, control })
+    }
+
+    fn hello(&self) -> Command {
+        // An agent that asks for no token ignores it.
+        Command::Hello { version: VERSION, token: token_of_environment() }
     }
 
     fn patience(&self) -> Duration {

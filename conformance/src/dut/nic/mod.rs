@@ -19,6 +19,7 @@ mod tests;
 use std::net::{TcpStream, ToSocketAddrs, UdpSocket};
 use std::time::Duration;
 
+use rocespec_codec::Mtu;
 use rocespec_control::{Command, Device};
 
 use self::interface::Interface;
@@ -153,8 +154,13 @@ impl Place for Nic {
     }
 }
 
+/// The largest path MTU whose packets all go through the interface.
+pub(crate) fn path_mtu(interface: &Interface) -> Option<Mtu> {
+    Mtu::ALL.into_iter().rfind(|mtu| mtu.bytes() + HEADERS <= interface.mtu)
+}
+
 /// The kernel would answer the device beside us.
-fn refuse_addresses_of_this_host(tester: &Addresses) -> Result<(), DutError> {
+pub(crate) fn refuse_addresses_of_this_host(tester: &Addresses) -> Result<(), DutError> {
     // Only an address of one's own can be bound.
     let v4 = UdpSocket::bind((tester.v4, 0)).is_ok().then(|| format!("{} (ip4=)", tester.v4));
     let v6 = UdpSocket::bind((tester.v6, 0)).is_ok().then(|| format!("{} (ip6=)", tester.v6));

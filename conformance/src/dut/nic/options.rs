@@ -94,8 +94,13 @@ impl Options {
 
     /// The token of the file that was named, or of the environment.
     pub(super) fn token(&self) -> Option<String> {
-        self.token.clone().or_else(|| std::env::var(TOKEN).ok()).filter(|token| !token.is_empty())
+        self.token.clone().or_else(token_of_environment)
     }
+}
+
+/// The token that the environment names.
+pub(crate) fn token_of_environment() -> Option<String> {
+    std::env::var(TOKEN).ok().filter(|token| !token.is_empty())
 }
 
 /// An address of our own for an interface that has this one: locally administered, and the same in every run.
