@@ -530,6 +530,8 @@ defects! {
         "Obeys pause frames with a VLAN tag.";
     StopsReceivingWhenPaused "stops-receiving-when-paused" "pause.link.receive"
         "Drops what it receives while a class is paused.";
+    CountsCnpsTwice "counts-cnps-twice" "device.link.counters"
+        "Counts each CNP that it sends twice.";
 }
 
 impl Defect {

@@ -208,6 +208,10 @@ impl Endpoint {
                 self.counters.count(Counter::FramesSent);
                 if matches!(sender, Sender::Notice) {
                     self.counters.count(Counter::CnpSent);
+                    // rule: device.link.counters
+                    if self.config.defects.has(Defect::CountsCnpsTwice) {
+                        self.counters.count(Counter::CnpSent);
+                    }
                 }
                 let frame = egress::frame(&self.config, &self.neighbours, &self.memory, qp, self.ip_id, &packet);
                 self.port.begin(self.now, frame.len(), &self.config);

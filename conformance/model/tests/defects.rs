@@ -24,7 +24,7 @@ fn rules_have_ids_of_area_role_and_name() {
     for defect in Defect::ALL {
         let parts: Vec<_> = defect.rule().split('.').collect();
         let [area, role, name] = parts[..] else { panic!("{}", defect.rule()) };
-        let areas = ["icrc", "frame", "bth", "rc", "uc", "ud", "xrc", "memory", "congestion", "pause"];
+        let areas = ["icrc", "frame", "bth", "rc", "uc", "ud", "xrc", "memory", "congestion", "pause", "device"];
         assert!(areas.contains(&area), "{area}");
         let roles = ["responder", "requester", "sender", "notification_point", "reaction_point", "link"];
         assert!(roles.contains(&role), "{role}");

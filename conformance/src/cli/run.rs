@@ -56,6 +56,11 @@ pub(super) struct Args {
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
     jobs: Option<u16>,
 
+    /// Compare the device's own counters with the wire in every case, and call LOOSE what they say wrongly. Nothing else may
+    /// use the device; cases run one at a time where they would share it.
+    #[arg(long)]
+    counters: bool,
+
     /// Exit with 1 on LOOSE as well.
     #[arg(long)]
     strict: bool,
@@ -91,10 +96,12 @@ pub(super) fn run(args: &Args) -> Outcome {
     clear_frames(&args.report)?;
     junit.iter().chain(&json).try_for_each(empty)?;
     stop::on_signals();
+    let counters = if args.counters { " --counters" } else { "" };
     let options = Options {
         seed: args.seed,
+        counters: args.counters,
         dut: args.device.dut.clone(),
-        repeat: args.device.repeat() + &args.source.repeat() + &args.goldens.repeat(),
+        repeat: args.device.repeat() + &args.source.repeat() + &args.goldens.repeat() + counters,
         jobs: args.jobs.map_or_else(|| args.device.jobs(), usize::from),
     };
 

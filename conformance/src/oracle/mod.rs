@@ -8,6 +8,7 @@
 //! It needs neither a script nor a device: decoded packets of both directions and their times are enough.
 
 mod congestion;
+pub mod counters;
 mod lint;
 mod pause;
 mod stream;

@@ -5,8 +5,8 @@ use rocespec_codec::notation::{self, Line, Scope};
 use super::*;
 use crate::ledger::Ledger;
 
-const OWN: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1);
-const PEER: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2);
+pub(super) const OWN: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1);
+pub(super) const PEER: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 2);
 
 fn oracle() -> Oracle {
     let scope = ordinary(OWN, PEER);
@@ -33,7 +33,7 @@ fn oracle() -> Oracle {
 }
 
 /// What an ordinary packet looks like, over IPv6.
-fn ordinary(src: Ipv6Addr, dst: Ipv6Addr) -> Scope<'static> {
+pub(super) fn ordinary(src: Ipv6Addr, dst: Ipv6Addr) -> Scope<'static> {
     let mut scope = Scope::default();
     let mut room = [0; 64];
     let Ok(Line::Roce(base)) =

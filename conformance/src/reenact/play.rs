@@ -98,7 +98,7 @@ fn play(text: &str, model: &dyn Fn() -> Emulator, done: &mut dyn FnMut(&mut Done
         scenario::parse("scenario", "capture", text).map_err(|error| NotPlayed::Unreadable(error.to_string()))?;
     let scenarios = [scenario];
     let planned = plan(&scenarios, &[], false).map_err(|error| NotPlayed::Unreadable(error.to_string()))?;
-    let options = Options { seed: 1, dut: "emulator".to_owned(), repeat: String::new(), jobs: 1 };
+    let options = Options { seed: 1, dut: "emulator".to_owned(), repeat: String::new(), jobs: 1, counters: false };
     run(&mut model(), &planned, &options, done);
     Ok(())
 }

@@ -19,7 +19,7 @@ fn emulator(behaviours: &str) -> Emulator {
 fn play(scenario: &Scenario, behaviours: &str) -> (Verdict, Vec<u8>, String) {
     let scenarios = std::slice::from_ref(scenario);
     let planned = plan(scenarios, &[], false).unwrap();
-    let options = Options { seed: 1, dut: "test".to_owned(), repeat: String::new(), jobs: 1 };
+    let options = Options { seed: 1, dut: "test".to_owned(), repeat: String::new(), jobs: 1, counters: false };
     let mut played = None;
     run(&mut emulator(behaviours), &planned[..1], &options, &mut |done: &mut Done| {
         let findings = format!("{:?}", done.case.findings);

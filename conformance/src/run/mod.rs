@@ -3,6 +3,7 @@
 mod bench;
 pub mod compare;
 mod connection;
+mod counted;
 mod execute;
 mod judge;
 pub mod mutation;
@@ -42,6 +43,9 @@ pub struct Options {
     pub repeat: String,
     /// Cases at once, at least 1. They change how long a run takes and nothing else.
     pub jobs: usize,
+    /// Compares the device's counters with the wire in every case, not only where the scenario asks for it. A device that
+    /// cases would share has them one at a time then.
+    pub counters: bool,
 }
 
 /// A finished case and its frames.
@@ -81,6 +85,7 @@ pub fn run_watched(dut: &mut dyn Dut, planned: &[Planned<'_>], options: &Options
     if !twins.is_empty() {
         on_twins::play(twins, planned, options, &mut results);
     } else if options.jobs > 1
+        && !options.counters
         && let Some(waker) = dut.waker()
     {
         side_by_side::play(dut, waker, planned, options, &mut results);

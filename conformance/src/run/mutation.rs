@@ -108,7 +108,7 @@ fn policy_of(defect: Defect) -> Policy {
 
 fn play(scenarios: &[Scenario], mut emulator: Emulator, seed: u64) -> Run {
     let planned = plan(scenarios, &[], false).expect("no filter fails");
-    let options = Options { seed, dut: "emulator".to_owned(), repeat: String::new(), jobs: 1 };
+    let options = Options { seed, dut: "emulator".to_owned(), repeat: String::new(), jobs: 1, counters: false };
     run(&mut emulator, &planned, &options, &mut |_| ())
 }
 

@@ -10,7 +10,7 @@ use super::bench::Pace;
 use super::execute::{Executed, execute};
 use super::judge::Ending;
 use super::results::Results;
-use super::{Done, Options, Planned, conclude};
+use super::{Done, Options, Planned, conclude, counted};
 use crate::dut::Dut;
 
 /// A device and what it has been through.
@@ -57,6 +57,9 @@ impl<'d> OneByOne<'d> {
     pub(super) fn case(&mut self, planned: &Planned<'_>, options: &Options) -> Done {
         let mut executed = match &self.lost {
             Some(why) => Executed::nothing(Ending::Unknown(format!("the device is lost: {why}"))),
+            None if options.counters || counted::is_asked_for(planned) => {
+                counted::execute(self.dut, planned, options.seed, &mut self.past)
+            }
             None => execute(self.dut, planned, options.seed, Pace::Script, &mut self.past),
         };
         if matches!(executed.ending, Ending::Crashed(_)) {

@@ -59,7 +59,7 @@ pub fn script(level: &str, script: &str) -> Scenario {
 }
 
 pub fn options() -> Options {
-    Options { seed: 1, dut: "test".to_owned(), repeat: String::new(), jobs: 1 }
+    Options { seed: 1, dut: "test".to_owned(), repeat: String::new(), jobs: 1, counters: false }
 }
 
 /// Runs the usual variants of these scenarios.

@@ -22,6 +22,17 @@ fn notifying(defects: Defects, frames: impl Fn(&Flow) -> Vec<Vec<u8>>) -> String
     sent.iter().chain(&rest).map(flow::line).collect::<Vec<_>>().join("\n")
 }
 
+/// What an endpoint has counted after these packets.
+fn counting(defects: Defects, frames: impl Fn(&Flow) -> Vec<Vec<u8>>) -> String {
+    let congestion = CongestionConfig { notification: Some(NotificationConfig::default()), ..Default::default() };
+    let mut flow = Flow::idle(Config { congestion, defects, ..Config::default() }, &[10]);
+    for frame in frames(&flow) {
+        flow.receive(&frame);
+    }
+    flow.run(10);
+    format!("{:?}", flow.port.counters().filter(|(_, count)| *count > 0).collect::<Vec<_>>())
+}
+
 /// How much two queue pairs send in slices of 100 us, after so many CNPs to the first one, 2 us apart.
 fn reacting(reaction: ReactionConfig, defects: Defects, cnps: usize, frame: Vec<u8>) -> String {
     let congestion = CongestionConfig { reaction: Some(reaction), ..Default::default() };
@@ -47,6 +58,7 @@ pub(crate) const PROBES: &[super::Probe] = &[
     |defects| notifying(defects, |flow| (0..3).map(|psn| write(flow, psn, mark, nothing)).collect()),
     |defects| notifying(defects, |flow| vec![write(flow, 0, both, nothing), write(flow, 9, mark, nothing)]),
     |defects| notifying(defects, |flow| vec![write(flow, 9, mark, nothing)]),
+    |defects| counting(defects, |flow| vec![write(flow, 0, mark, nothing)]),
     |defects| reacting(ReactionConfig::PAPER, defects, 4, cnp(0, nothing, nothing)),
     |defects| reacting(ReactionConfig::PAPER, defects, 4, cnp(0, nothing, bad_icrc)),
     |defects| reacting(ReactionConfig::PAPER, defects, 4, cnp(0, |packet| packet.bth.psn = Psn::new(77), nothing)),

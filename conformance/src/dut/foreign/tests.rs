@@ -40,7 +40,7 @@ impl Simulator {
     fn verdicts(&self, filter: &str, response: u32) -> Vec<Case> {
         let catalogue = catalogue().unwrap();
         let planned = run::plan(&catalogue, &[filter.to_owned()], false).unwrap();
-        let options = Options { seed: 1, dut: String::new(), repeat: String::new(), jobs: 1 };
+        let options = Options { seed: 1, dut: String::new(), repeat: String::new(), jobs: 1, counters: false };
         run::run(&mut self.connect(response).unwrap(), &planned, &options, &mut |_| {}).cases
     }
 }

@@ -1,0 +1,153 @@
+//! A case with the device's counters read before and after it.
+
+use std::collections::BTreeSet;
+use std::time::Duration;
+
+use rocespec_codec::Qpn;
+use rocespec_control::{Command, Device, Reply};
+use rocespec_model::Time;
+use rocespec_reports::outcome::Finding;
+
+use super::bench::Pace;
+use super::execute::{self, Executed};
+use super::judge::Ending;
+use super::{Planned, ending};
+use crate::dut::{Addresses, Dut, DutError, Stamped, Waker};
+use crate::oracle::counters::{self, Reading, Tally};
+use crate::profile::Profile;
+
+/// Drivers may give a reading again that is not older than this: Linux does so for 10 ms.
+const PAUSE: Duration = Duration::from_millis(20);
+/// How often a reading is taken that has to stand still. A device that never does has nothing to compare.
+const READINGS: usize = 10;
+
+/// Does the scenario ask for it? Counters are the whole device's: nothing else may run on it.
+pub(super) fn is_asked_for(planned: &Planned<'_>) -> bool {
+    let scenario = planned.scenario;
+    scenario.runs_alone() && scenario.rules.iter().any(|rule| rule == counters::RULE)
+}
+
+/// Plays the case and adds what the counters say that the wire does not.
+pub(super) fn execute(dut: &mut dyn Dut, planned: &Planned<'_>, seed: u64, past: &mut BTreeSet<Qpn>) -> Executed {
+    let mut dut = Counted { dut, tally: Tally::default() };
+    let before = dut.steady_reading();
+    dut.tally = Tally::default();
+    let mut executed = execute::execute(&mut dut, planned, seed, Pace::Script, past);
+    if !matches!(executed.ending, Ending::Ran) {
+        return executed;
+    }
+    let readings = before.and_then(|before| Ok((before, dut.steady_reading()?)));
+    let (before, after) = match readings {
+        Ok((before, after)) if counters::comparable(&before, &after) > 0 => (before, after),
+        // Where the scenario is about the counters, there is nothing to judge.
+        other if is_asked_for(planned) => {
+            executed.ending = other.err().unwrap_or_else(|| Ending::Lacks("gives no counter that is known".to_owned()));
+            return executed;
+        }
+        _ => return executed,
+    };
+    let breaches = counters::compare(&before, &after, &dut.tally);
+    if !breaches.is_empty()
+        && let Ok(count @ 1..) = dut.lost_frames()
+    {
+        executed.hole.get_or_insert_with(|| format!("{count} frames of the device did not reach it"));
+    }
+    executed.findings.extend(breaches.into_iter().map(|breach| Finding {
+        rule: breach.rule.to_owned(),
+        level: breach.level,
+        line: None,
+        frame: None,
+        packet: None,
+        time_ns: executed.duration_ns,
+        expected: breach.expected,
+        seen: breach.seen,
+        why: breach.why.to_owned(),
+    }));
+    executed
+}
+
+/// A device whose frames are counted.
+struct Counted<'d> {
+    dut: &'d mut dyn Dut,
+    tally: Tally,
+}
+
+impl Counted<'_> {
+    /// A reading of the counters that has stopped moving, or why there is none.
+    fn steady_reading(&mut self) -> Result<Reading, Ending> {
+        let mut last: Option<Reading> = None;
+        for _ in 0..READINGS {
+            let frames = self.tally.frames();
+            let until = self.now() + PAUSE;
+            while self.advance(until, &mut |_| ()).map_err(ending)? < until {}
+            let reading = match self.control(&Command::Counters {}).map_err(ending)? {
+                Reply::Counters(reading) => reading,
+                other => return Err(Ending::Unknown(format!("the agent answers `counters` with {other:?}"))),
+            };
+            if self.tally.frames() == frames && last.as_ref() == Some(&reading) {
+                return Ok(reading);
+            }
+            last = Some(reading);
+        }
+        Err(Ending::Unknown("the device's counters do not stand still".to_owned()))
+    }
+}
+
+impl Dut for Counted<'_> {
+    fn profile(&self) -> &Profile {
+        self.dut.profile()
+    }
+
+    fn device(&self) -> &Device {
+        self.dut.device()
+    }
+
+    fn prepare(&mut self, needs: &[String]) {
+        self.dut.prepare(needs);
+    }
+
+    fn control(&mut self, command: &Command) -> Result<Reply, DutError> {
+        self.dut.control(command)
+    }
+
+    fn transmit(&mut self, frame: &[u8]) -> Result<(), DutError> {
+        self.tally.came(frame);
+        self.dut.transmit(frame)
+    }
+
+    fn advance(&mut self, until: Time, seen: &mut dyn FnMut(Stamped<'_>)) -> Result<Time, DutError> {
+        let tally = &mut self.tally;
+        self.dut.advance(until, &mut |stamped| {
+            tally.left(stamped.frame);
+            seen(stamped);
+        })
+    }
+
+    fn now(&self) -> Time {
+        self.dut.now()
+    }
+
+    fn is_virtual(&self) -> bool {
+        self.dut.is_virtual()
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        self.dut.next_timeout()
+    }
+
+    fn tester(&self) -> &Addresses {
+        self.dut.tester()
+    }
+
+    fn restart(&mut self) -> Result<(), DutError> {
+        self.dut.restart()
+    }
+
+    fn lost_frames(&mut self) -> Result<u64, DutError> {
+        self.dut.lost_frames()
+    }
+
+    fn waker(&self) -> Option<Waker> {
+        self.dut.waker()
+    }
+}
