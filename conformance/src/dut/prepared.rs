@@ -172,6 +172,11 @@ impl Prepared {
         Ok(prepared)
     }
 
+    /// True when the file says that the device can do this.
+    pub(crate) fn has(&self, capability: &str) -> bool {
+        self.device.capabilities.iter().any(|known| known == capability)
+    }
+
     /// Queue pairs that no case has had, by their places.
     pub(crate) fn unused(&self) -> impl Iterator<Item = (usize, &PreparedQp)> {
         self.qps.iter().enumerate().filter(|(_, qp)| !qp.used)

@@ -1,11 +1,11 @@
 //! Which prepared queue pair suits a case. What a case needs is all known before it begins: it stands in its script.
 
+use rocespec_codec::Qpn;
 use rocespec_control::{Access, QpKind};
 
 use super::Planned;
 use crate::dut::{Dut, Prepared, PreparedQp, PreparedRegion};
 use crate::scenario::{Action, Local, Setup, Verb};
-use rocespec_codec::Qpn;
 
 /// What was chosen for a case.
 pub(super) struct Chosen<'s> {
@@ -27,7 +27,7 @@ pub(super) fn choose<'s>(dut: &mut dyn Dut, planned: &Planned<'s>) -> Result<Opt
 }
 
 fn take<'s>(prepared: &mut Prepared, planned: &Planned<'s>) -> Result<Chosen<'s>, String> {
-    let wanted = Wanted::of(planned)?;
+    let wanted = Wanted::of(planned, prepared.has("atomic"))?;
     if prepared.unused().next().is_none() {
         return Err("the file names no unused queue pair".to_owned());
     }
@@ -47,18 +47,20 @@ struct Wanted<'p> {
     setup: &'p Setup,
     /// Its first PSN, where that is what the case is about. 0 is the ordinary one: any other will do.
     psn: Option<u32>,
+    /// The device serves ATOMICs. For one that does not, the right to them is nothing to ask for.
+    atomics: bool,
     receives: u32,
-    /// Size of the largest.
+    /// Size of each.
     receive_bytes: u32,
     /// In the order of the script.
     regions: Vec<(u64, Vec<Access>)>,
 }
 
 impl<'p> Wanted<'p> {
-    fn of(planned: &'p Planned<'_>) -> Result<Wanted<'p>, String> {
+    fn of(planned: &'p Planned<'_>, atomics: bool) -> Result<Wanted<'p>, String> {
         let setup = &planned.variant.setup;
         let psn = Some(setup.start_psn).filter(|psn| *psn != 0);
-        let mut wanted = Wanted { setup, psn, receives: 0, receive_bytes: 0, regions: Vec::new() };
+        let mut wanted = Wanted { setup, psn, atomics, receives: 0, receive_bytes: 0, regions: Vec::new() };
         if let Some(other) = beyond_a_file(setup) {
             return Err(format!("needs {other}, which a file of queue pairs cannot say"));
         }
@@ -73,7 +75,7 @@ impl<'p> Wanted<'p> {
                     wanted.receive_bytes = buffer.length();
                 }
                 Action::Dut(Verb::RegisterMemory { length, access, foreign: false, .. }) => {
-                    wanted.regions.push((*length, remote(access)));
+                    wanted.regions.push((*length, wanted.remote(access)));
                 }
                 Action::Dut(Verb::Receive { .. }) if on_the_way => return needs("comes after the first packet"),
                 Action::Dut(_) => return needs("is for the device's software"),
@@ -92,7 +94,7 @@ impl<'p> Wanted<'p> {
         let fits = qp.transport == *transport
             && qp.mtu == *mtu
             && self.psn.is_none_or(|psn| qp.psn == psn)
-            && remote(&qp.access) == remote(access)
+            && self.remote(&qp.access) == self.remote(access)
             && (qp.min_rnr_timer, qp.max_dest_rd_atomic) == (*min_rnr_timer, *max_dest_rd_atomic)
             && qp.receives == self.receives
             && (self.receives == 0 || qp.receive_bytes == self.receive_bytes);
@@ -101,11 +103,24 @@ impl<'p> Wanted<'p> {
         }
         let mut places: Vec<usize> = Vec::new();
         for (length, access) in &self.regions {
-            let is_it = |region: &PreparedRegion| region.length == *length && remote(&region.access) == *access;
+            let is_it = |region: &PreparedRegion| region.length == *length && self.remote(&region.access) == *access;
             let free = |(place, region): &(usize, &PreparedRegion)| !places.contains(place) && is_it(region);
             places.push(qp.regions.iter().enumerate().find(free)?.0);
         }
         Some(places)
+    }
+
+    /// The rights that a peer notices, in order.
+    fn remote(&self, access: &[Access]) -> Vec<Access> {
+        let notices = |right: &Access| match right {
+            Access::LocalWrite => false,
+            Access::RemoteAtomic => self.atomics,
+            _ => true,
+        };
+        let mut access: Vec<Access> = access.iter().copied().filter(notices).collect();
+        access.sort_unstable();
+        access.dedup();
+        access
     }
 }
 
@@ -117,7 +132,7 @@ impl std::fmt::Display for Wanted<'_> {
         if let Some(psn) = self.psn {
             write!(f, ", psn {psn:#x}")?;
         }
-        write!(f, ", access {}", rights(&remote(access)))?;
+        write!(f, ", access {}", rights(&self.remote(access)))?;
         write!(f, ", min_rnr_timer {min_rnr_timer}, max_dest_rd_atomic {max_dest_rd_atomic}")?;
         match self.receives {
             0 => f.write_str(", no receives")?,
@@ -128,14 +143,6 @@ impl std::fmt::Display for Wanted<'_> {
         }
         Ok(())
     }
-}
-
-/// The rights that a peer notices, in order.
-fn remote(access: &[Access]) -> Vec<Access> {
-    let mut access: Vec<Access> = access.iter().copied().filter(|right| *right != Access::LocalWrite).collect();
-    access.sort_unstable();
-    access.dedup();
-    access
 }
 
 fn rights(access: &[Access]) -> String {
@@ -181,7 +188,9 @@ mod tests {
     #[test]
     fn a_case_takes_the_queue_pair_that_fits_and_each_is_taken_once() {
         let without = "[[qp]]\nqpn = 1\npeer = 0x101\npsn = 5\n";
-        let with = "[[qp]]\nqpn = 2\npeer = 0x102\npsn = 6\nreceives = 4\nreceive_bytes = 4096\n";
+        // It serves no ATOMICs.
+        let access = "access = ['local_write', 'remote_read', 'remote_write']";
+        let with = format!("[[qp]]\nqpn = 2\npeer = 0x102\npsn = 6\n{access}\nreceives = 4\nreceive_bytes = 4096\n");
         let mut file = prepared(&format!("{without}{with}"));
         let case = "bth/reserved-opcode-0x18";
         let said = taken(&mut file, case);
