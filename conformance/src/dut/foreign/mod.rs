@@ -6,18 +6,14 @@ pub mod socket;
 #[cfg(test)]
 mod tests;
 
-use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Duration;
 
-use rocespec_codec::MacAddr;
-
-use super::{Addresses, Prepared};
+use super::{Addresses, Emulator, Prepared};
 
 /// The tester's addresses where nobody says otherwise: those that it has towards the emulator.
-const TESTER: Addresses = Addresses {
-    mac: MacAddr([0x02, 0, 0, 0, 0, 0x01]),
-    v4: Ipv4Addr::new(10, 0, 0, 1),
-    v6: Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1),
+const TESTER: Addresses = {
+    let [_, tester] = Emulator::places();
+    tester
 };
 
 /// How long a device may take for an order. Its software is on this machine.
