@@ -5,6 +5,7 @@
 
 mod completions;
 mod context;
+mod ethtool;
 mod events;
 mod memory;
 mod names;
@@ -179,7 +180,11 @@ impl Backend for Verbs {
     }
 
     fn counters(&mut self) -> Result<BTreeMap<String, u64>, Failure> {
-        Ok(self.context.sysfs().counters())
+        let sysfs = self.context.sysfs();
+        let mut counters = sysfs.interface().map(|name| ethtool::statistics(&name)).unwrap_or_default();
+        // Where both know a name, the RDMA device's own counter is meant.
+        counters.extend(sysfs.counters());
+        Ok(counters)
     }
 
     fn events(&mut self, max: usize) -> Vec<Event> {

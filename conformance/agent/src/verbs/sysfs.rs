@@ -48,13 +48,21 @@ impl Sysfs {
         Some(Gid { index: index.parse().ok()?, gid, kind })
     }
 
-    /// Of the network interface below the port; empty where there is none.
+    /// Names of the network interface below the port: by its first GID; and, as software devices have it also before they
+    /// have a GID, as the device's parent.
+    fn interfaces(&self) -> impl Iterator<Item = String> {
+        [self.port.join("gid_attrs/ndevs/0"), self.device.join("parent")].into_iter().filter_map(|path| read(&path))
+    }
+
+    /// The network interface below the port, where there is one.
+    pub(super) fn interface(&self) -> Option<String> {
+        self.interfaces().find(|name| self.root.join("class/net").join(name).exists())
+    }
+
+    /// MAC address of the network interface below the port; empty where there is none.
     pub(super) fn mac(&self) -> String {
-        let address = |interface: &str| read(&self.root.join("class/net").join(interface).join("address"));
-        let by_gid = || read(&self.port.join("gid_attrs/ndevs/0")).as_deref().and_then(address);
-        // Software devices name their interface here too, also before they have a GID.
-        let by_parent = || read(&self.device.join("parent")).as_deref().and_then(address);
-        by_gid().or_else(by_parent).unwrap_or_default()
+        let address = |name: String| read(&self.root.join("class/net").join(name).join("address"));
+        self.interfaces().find_map(address).unwrap_or_default()
     }
 
     /// All that are numbers, by the kernel's own names. Where two folders know a name, the device-specific one counts.
@@ -117,6 +125,7 @@ mod tests {
         let gids: Vec<_> = sysfs.gids().into_iter().map(|gid| (gid.index, gid.kind)).collect();
         assert_eq!(gids, [(0, GidKind::RoceV1), (1, GidKind::RoceV2), (10, GidKind::RoceV2)]);
         assert_eq!(sysfs.mac(), "52:54:00:aa:00:02");
+        assert_eq!(sysfs.interface().as_deref(), Some("eth0"));
         let counters: Vec<_> = sysfs.counters().into_iter().collect();
         assert_eq!(counters, [("duplicate_request".to_owned(), 3), ("port_rcv_data".to_owned(), 7)]);
     }
@@ -126,5 +135,6 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let sysfs = Sysfs::new(folder.path(), "rxe0", 1);
         assert!(sysfs.gids().is_empty() && sysfs.counters().is_empty() && sysfs.mac().is_empty());
+        assert_eq!(sysfs.interface(), None);
     }
 }
