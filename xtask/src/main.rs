@@ -1,5 +1,6 @@
 //! Developer commands of rocespec: `cargo xtask COMMAND`. One file or folder per command; this one only dispatches.
 
+mod agent;
 mod publish;
 mod rxe;
 mod soak;
@@ -14,6 +15,7 @@ use clap::Parser;
 #[derive(Debug, Parser)]
 #[command(name = "cargo xtask", bin_name = "cargo xtask", max_term_width = 120)]
 enum Command {
+    Agent(agent::Args),
     Publish(publish::Args),
     Rxe(rxe::Args),
     Soak(soak::Args),
@@ -22,6 +24,7 @@ enum Command {
 
 fn main() -> ExitCode {
     let result = match Command::parse() {
+        Command::Agent(args) => agent::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Publish(args) => publish::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Rxe(args) => rxe::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Soak(args) => soak::run(&args),

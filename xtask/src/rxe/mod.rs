@@ -9,8 +9,10 @@ mod kernel;
 mod manifest;
 mod modules;
 mod needs;
-mod tool;
+pub(crate) mod tool;
 mod userland;
+
+pub(crate) use userland::build_agent;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -87,7 +89,7 @@ fn say(message: &str) {
     eprintln!("rxe: {message}");
 }
 
-fn workspace() -> PathBuf {
+pub(crate) fn workspace() -> PathBuf {
     let xtask = Path::new(env!("CARGO_MANIFEST_DIR"));
     xtask.parent().unwrap_or(xtask).to_owned()
 }

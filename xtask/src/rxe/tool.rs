@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail};
 
 /// Runs a program and takes what it prints. An error carries what it said.
-pub(super) fn output(command: &mut Command) -> Result<Vec<u8>> {
+pub(crate) fn output(command: &mut Command) -> Result<Vec<u8>> {
     let name = command.get_program().to_string_lossy().into_owned();
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot run {name}"))?;
     if !output.status.success() {
@@ -18,7 +18,7 @@ pub(super) fn output(command: &mut Command) -> Result<Vec<u8>> {
 }
 
 /// Like [`output`], as text.
-pub(super) fn text(command: &mut Command) -> Result<String> {
+pub(crate) fn text(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output(command)?).into_owned())
 }
 

@@ -14,7 +14,7 @@ use super::{say, tool};
 pub(super) type Files = BTreeMap<String, Vec<u8>>;
 
 /// Builds `rocespec-agent` and gives its path.
-pub(super) fn build_agent(workspace: &Path) -> Result<PathBuf> {
+pub(crate) fn build_agent(workspace: &Path) -> Result<PathBuf> {
     say("building the agent");
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
