@@ -72,7 +72,7 @@ impl ControlClient {
                 let line = line.map_err(|error| ControlError::Nonsense(error.to_string()))?;
                 if let Some(status) = self.answer(&line)? {
                     return match status {
-                        Status::Ok(reply) => Ok(reply),
+                        Status::Ok(reply) => possible(command, reply),
                         Status::Error(failure) => Err(failure.into()),
                     };
                 }
@@ -115,6 +115,18 @@ impl ControlClient {
             }
         }
     }
+}
+
+/// The answer, unless its numbers cannot be: who calculates with them need not ask again.
+fn possible(command: &Command, reply: Reply) -> Result<Reply, ControlError> {
+    let is_possible = match (command, &reply) {
+        (_, Reply::Qp { qpn: number, .. } | Reply::Srq { srqn: number, .. }) => *number <= 0xff_ffff,
+        (Command::RegisterMemory { length, .. }, Reply::Memory(region)) => {
+            region.length >= *length && region.va.checked_add(region.length).is_some()
+        }
+        _ => true,
+    };
+    if is_possible { Ok(reply) } else { Err(ControlError::Nonsense(format!("it answers with {reply:?}"))) }
 }
 
 /// Bounds of one wait.

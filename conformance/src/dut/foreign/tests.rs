@@ -5,7 +5,9 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::thread;
 use std::time::Duration;
 
-use rocespec_control::{Command, Device, Gid, GidKind, MemoryRegion, Reply, Request, Response, Status, VERSION};
+use rocespec_control::{
+    Command, Completion, Device, Gid, GidKind, MemoryRegion, Reply, Request, Response, Status, VERSION,
+};
 use rocespec_reports::outcome::{Case, Verdict};
 
 use super::socket::Socket;
@@ -13,7 +15,7 @@ use crate::dut::clock::Clock;
 use crate::dut::{DutError, Prepared, Remote};
 use crate::profile::Profile;
 use crate::run::{self, Options};
-use crate::scenario::catalogue;
+use crate::scenario::{CAPABILITIES, catalogue};
 
 /// Its sockets, as long as it lives.
 struct Simulator(tempfile::TempDir);
@@ -62,6 +64,46 @@ fn profile(response: u32) -> Profile {
 
 /// Software that does nothing and says that it has.
 fn obliging(control: UnixStream) {
+    serve(control, |command| match command {
+        Command::CreateQp { .. } => Reply::Qp { qp: 1, qpn: 0x11 },
+        Command::RegisterMemory { length, .. } => {
+            Reply::Memory(MemoryRegion { mr: 1, va: 0x1000, length: *length, lkey: 1, rkey: 1 })
+        }
+        _ => Reply::Done {},
+    });
+}
+
+/// Software whose answers are of the protocol and make no sense.
+fn senseless(control: UnixStream) {
+    let completion = Completion {
+        wr_id: u64::MAX,
+        status: "success".to_owned(),
+        opcode: "recv".to_owned(),
+        byte_len: u32::MAX,
+        immediate: Some(u32::MAX),
+        invalidated_rkey: Some(u32::MAX),
+        src_qpn: u32::MAX,
+        grh: true,
+    };
+    serve(control, |command| match command {
+        Command::CreateQp { .. } => Reply::Qp { qp: u32::MAX, qpn: 0xff_ffff },
+        Command::CreateSrq { .. } => Reply::Srq { srq: u32::MAX, srqn: 0xff_ffff },
+        Command::CreatePd {} => Reply::Pd { pd: u32::MAX },
+        Command::AllocateWindow { .. } | Command::BindWindow { .. } => {
+            Reply::Window { window: u32::MAX, rkey: u32::MAX }
+        }
+        Command::RegisterMemory { .. } => {
+            Reply::Memory(MemoryRegion { mr: u32::MAX, va: u64::MAX, length: u64::MAX, lkey: u32::MAX, rkey: u32::MAX })
+        }
+        Command::ReadMemory { .. } => Reply::Data("żż".to_owned()),
+        Command::Poll { .. } | Command::PollSrq { .. } => Reply::Completions(vec![completion.clone(); 3]),
+        Command::QueryQp { .. } => Reply::Data(String::new()),
+        _ => Reply::Done {},
+    });
+}
+
+/// Answers `hello`, and everything else as `answer` says.
+fn serve(control: UnixStream, answer: impl Fn(&Command) -> Reply) {
     let mut answers = control.try_clone().unwrap();
     for line in BufReader::new(control).lines().map_while(Result::ok) {
         let request: Request = serde_json::from_str(&line).unwrap();
@@ -74,13 +116,9 @@ fn obliging(control: UnixStream) {
                 mac: "02:00:00:00:00:02".to_owned(),
                 active_mtu: 4096,
                 gids: vec![Gid { index: 0, gid: "::ffff:10.0.0.2".parse().unwrap(), kind: GidKind::RoceV2 }],
-                capabilities: ["rc", "ipv4", "go-back-n"].map(str::to_owned).to_vec(),
+                capabilities: CAPABILITIES.iter().map(|name| (*name).to_owned()).chain(["ipv4".to_owned()]).collect(),
             }),
-            Command::CreateQp { .. } => Reply::Qp { qp: 1, qpn: 0x11 },
-            Command::RegisterMemory { length, .. } => {
-                Reply::Memory(MemoryRegion { mr: 1, va: 0x1000, length, lkey: 1, rkey: 1 })
-            }
-            _ => Reply::Done {},
+            command => answer(&command),
         };
         let mut line = serde_json::to_vec(&Response { id: request.id, result: Status::Ok(reply) }).unwrap();
         line.push(b'\n');
@@ -160,6 +198,42 @@ fn software_that_says_nothing_or_nonsense_is_not_reached() {
     assert!(said(drop).contains("gone"));
     let done = |control: UnixStream| say(control, b"{\"id\":1,\"ok\":{\"done\":{}}}\n");
     assert!(said(done).contains("answers `hello` with"));
+}
+
+#[test]
+fn answers_without_sense_disturb_nothing() {
+    for area in ["memory", "rc/requester/read", "rc/responder/w", "ud", "srq"] {
+        let cases = Simulator::start(|_, wire| mute(wire), senseless).verdicts(area, 1);
+        assert!(!cases.is_empty());
+        for case in cases {
+            assert!(case.verdict != Verdict::Crash, "{}: {:?}", case.id(), case.findings);
+        }
+    }
+}
+
+#[test]
+fn numbers_that_cannot_be_are_no_answers() {
+    let large_number = |control: UnixStream| {
+        serve(control, |command| match command {
+            Command::CreateQp { .. } => Reply::Qp { qp: 1, qpn: 0x100_0000 },
+            _ => Reply::Done {},
+        });
+    };
+    let beyond_the_last_address = |control: UnixStream| {
+        serve(control, |command| match command {
+            Command::CreateQp { .. } => Reply::Qp { qp: 1, qpn: 0x11 },
+            Command::RegisterMemory { .. } => {
+                Reply::Memory(MemoryRegion { mr: 1, va: u64::MAX, length: 1, lkey: 1, rkey: 1 })
+            }
+            _ => Reply::Done {},
+        });
+    };
+    for control in [large_number as fn(UnixStream), beyond_the_last_address] {
+        for case in Simulator::start(|_, wire| mute(wire), control).verdicts(CASES, QUICK) {
+            assert_eq!(case.verdict, Verdict::Inconclusive);
+            assert!(case.reason.contains("does not speak the control protocol"), "{}", case.reason);
+        }
+    }
 }
 
 #[test]

@@ -57,7 +57,7 @@ impl Bench<'_> {
             Reply::Window { rkey, .. } => rkey,
             other => return Err(unexpected("bind_window", &other).into()),
         };
-        let key = MemoryRegion { va: region.va + bind.offset, length: bind.length, rkey, ..region };
+        let key = MemoryRegion { va: region.va.wrapping_add(bind.offset), length: bind.length, rkey, ..region };
         self.here().objects.keys.push((bind.name.clone(), key));
         if let Some(listener) = self.listener() {
             listener.remote.push((bind.name.clone(), key));
