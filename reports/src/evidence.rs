@@ -130,6 +130,9 @@ impl Page {
         if let Some(packet) = finding.packet.as_ref().filter(|packet| **packet != finding.seen) {
             self.labelled("packet", packet);
         }
+        if let Some(device) = &finding.device {
+            self.labelled("device", device);
+        }
         self.labelled("expected", &finding.expected);
         self.labelled("seen", &finding.seen);
         self.labelled("why", &finding.why);

@@ -28,6 +28,7 @@ pub mod examination;
 pub mod folder;
 mod golden;
 pub mod html;
+pub mod interop;
 pub mod json;
 pub mod junit;
 pub mod markdown;

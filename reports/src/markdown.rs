@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 use crate::evidence;
+use crate::interop::Matrix;
 use crate::outcome::{Case, Run, Verdict};
 use crate::text::{counted, one_line};
 
@@ -15,6 +16,34 @@ pub fn summary(runs: &[(String, Run)]) -> String {
     }
     devices(&mut out, runs);
     areas(&mut out, runs);
+    differences(&mut out, runs);
+    for (folder, run) in runs {
+        exceptions(&mut out, folder, run);
+    }
+    out
+}
+
+/// Runs of two devices each: the matrix, then for each pair what did not pass.
+pub fn pairs(runs: &[(String, Run)]) -> String {
+    let matrix = Matrix::of(runs);
+    let mut out = String::from("# Interoperability\n\n");
+    let _ =
+        writeln!(out, "Written by {}. A row is the first device of a pair, a column the second.\n", plain(matrix.tool));
+    let names: Vec<String> = matrix.devices.iter().map(|device| plain(&device.dut)).collect();
+    table_head(&mut out, &["A \\ B"], &names);
+    for (a, name) in names.iter().enumerate() {
+        let cells = (0..names.len()).map(|b| match matrix.pair(a, b) {
+            Some(pair) => format!("[{}]({}/index.html)", pair.tally(), pair.folder),
+            None => "–".to_owned(),
+        });
+        row(&mut out, std::iter::once(name.clone()).chain(cells));
+    }
+    out.push('\n');
+    table_head(&mut out, &["Device", "System"], &[]);
+    for device in &matrix.devices {
+        row(&mut out, [plain(&device.dut), plain(&device.system)].into_iter());
+    }
+    out.push('\n');
     differences(&mut out, runs);
     for (folder, run) in runs {
         exceptions(&mut out, folder, run);

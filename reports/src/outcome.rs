@@ -17,8 +17,11 @@ pub struct Run {
     pub schema: u32,
     /// Name and version of the tool.
     pub tool: String,
-    /// Who was tested.
+    /// Who was tested. Two devices with each other: both in one, in the words of their [`pair`](Run::pair).
     pub device: Device,
+    /// The two devices, where they were tested with each other.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub pair: Option<[Device; 2]>,
     /// Seed of everything that was chosen at random.
     pub seed: u64,
     /// The command line. Empty where none is known, as in reports of earlier versions.
@@ -186,6 +189,10 @@ pub struct Finding {
     pub rule: String,
     /// How binding it is.
     pub level: Level,
+    /// In a run of two devices the one that it is about: that broke the rule or, where the end did not come out right, whose
+    /// software saw it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub device: Option<String>,
     /// Line of the scenario file whose expectation was not met, where one was.
     pub line: Option<u32>,
     /// Frame that broke the rule: its number in the pcapng file, 1 = first.

@@ -17,6 +17,7 @@ pub(crate) fn run() -> Run {
         schema: SCHEMA,
         tool: "rocespec 0.1.0".into(),
         device: Device { dut: "rxe:6.1".into(), profile: "rxe".into(), system: "Linux 6.1.0".into() },
+        pair: None,
         seed: 7,
         command: "rocespec run rc 'ud<gsi' --dut rxe:6.1 --seed 7".into(),
         filter: vec!["rc".into(), "ud<gsi".into()],
@@ -108,6 +109,7 @@ pub(crate) fn gap() -> Case {
     case.findings = vec![Finding {
         rule: "rc.responder.gap-nak".into(),
         level: Level::Must,
+        device: None,
         line: Some(12),
         frame: None,
         packet: None,
@@ -135,6 +137,7 @@ fn loose() -> Case {
     case.findings = vec![Finding {
         rule: "rc.responder.credits".into(),
         level: Level::Should,
+        device: None,
         line: None,
         frame: Some(2),
         packet: Some("ACK psn=0 msn=1 credits=31".into()),
@@ -188,6 +191,7 @@ pub(crate) fn crash() -> Case {
         .map(|(rule, frame)| Finding {
             rule: (*rule).into(),
             level: Level::Must,
+            device: None,
             line: Some(10 + frame),
             frame: Some(frame),
             packet: None,

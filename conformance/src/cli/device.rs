@@ -92,6 +92,11 @@ impl Choice {
         }
     }
 
+    /// The profile that belongs to a guest with rxe.
+    pub(super) fn rxe_profile(guest: &str) -> anyhow::Result<Profile> {
+        built_in(rxe_profile(&vm::release(guest)?))
+    }
+
     /// Cases at once that suit it: the emulator computes, a guest mostly waits.
     pub(super) fn jobs(&self) -> usize {
         match self.dut.split(':').next() {

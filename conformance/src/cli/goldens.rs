@@ -171,6 +171,7 @@ fn of_difference(difference: &Difference, golden: &Golden, case: &Case) -> Findi
     Finding {
         rule: Finding::GOLDEN.to_owned(),
         level: Level::Info,
+        device: None,
         line: None,
         frame: difference.frame,
         packet: frame.map(|line| line.text.clone()),

@@ -17,6 +17,7 @@ mod icrc;
 mod input;
 mod list;
 mod output;
+mod pair;
 mod purposes;
 mod report;
 mod rules;
@@ -45,6 +46,8 @@ something is missing, the device does not answer, a file cannot be read).";
 enum Command {
     /// Run scenarios against a device and judge it.
     Run(run::Args),
+    /// Put two devices face to face, with a faulty link between them, and judge both.
+    Pair(pair::Args),
     /// Write the HTML report of one run again, or of several runs side by side.
     Report(report::Args),
     /// Be a device that others test: the emulator in real time, with the control protocol.
@@ -80,6 +83,7 @@ type Outcome = anyhow::Result<u8>;
 pub fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Run(args) => run::run(&args),
+        Command::Pair(args) => pair::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Emulate(args) => emulate::run(&args),
         Command::Compare(args) => compare::run(&args),

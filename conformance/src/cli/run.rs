@@ -195,7 +195,7 @@ pub(super) fn progress(cases: usize) -> ProgressBar {
 }
 
 /// Makes the folder and takes it for this run. It is ours as long as what comes back lives.
-fn take_folder(folder: &Path) -> anyhow::Result<File> {
+pub(super) fn take_folder(folder: &Path) -> anyhow::Result<File> {
     let cannot = || format!("cannot use the report folder {}", folder.display());
     std::fs::create_dir_all(folder).with_context(cannot)?;
     let lock = lock(folder)?;
@@ -204,7 +204,7 @@ fn take_folder(folder: &Path) -> anyhow::Result<File> {
 }
 
 /// Clears the frames of an earlier run. Other files stay.
-fn clear_frames(folder: &Path) -> anyhow::Result<()> {
+pub(super) fn clear_frames(folder: &Path) -> anyhow::Result<()> {
     let frames = folder.join(FRAMES);
     claim::clear(&frames, "pcapng").with_context(|| format!("cannot clear {}", frames.display()))
 }
@@ -220,7 +220,7 @@ fn lock(folder: &Path) -> anyhow::Result<File> {
     Ok(file)
 }
 
-fn write_frames(folder: &Path, done: &mut Done) -> anyhow::Result<()> {
+pub(super) fn write_frames(folder: &Path, done: &mut Done) -> anyhow::Result<()> {
     if done.pcapng.is_empty() {
         return Ok(());
     }

@@ -172,11 +172,6 @@ impl Emulator {
         let software = Software::default();
         Emulator { endpoint, config, now: Time::ZERO, profile, device, software, tester, latency }
     }
-
-    /// What the endpoint has counted, by name.
-    pub(crate) fn counters(&self) -> impl Iterator<Item = (&'static str, u64)> + '_ {
-        self.endpoint.counters()
-    }
 }
 
 fn boot(config: &Config, tester: &Addresses) -> Endpoint {

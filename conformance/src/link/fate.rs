@@ -10,10 +10,10 @@ use super::End;
 pub struct Fate {
     /// It never arrives.
     pub lost: bool,
-    /// It arrives so many times more, right behind itself, or 100 us later when it is overtaken too. Only the first of
+    /// It arrives so many times more, right behind itself, or later when it is overtaken too. Only the first of
     /// them is damaged.
     pub copies: u8,
-    /// So many of the frames sent after it arrive before it; fewer when too few follow within 100 us.
+    /// So many of the frames sent after it arrive before it; fewer when too few follow in time, see [`Link::patient`](super::Link::patient).
     pub behind: u32,
     /// It takes so much longer, and so does what follows, as in a queue: the order is kept.
     pub queued: Duration,

@@ -95,6 +95,13 @@ impl Link {
         Link { speed, ..self }
     }
 
+    /// The same cable, on which a frame waits so long for others that overtake it; 100 us otherwise.
+    #[must_use]
+    pub fn patient(mut self, patience: Duration) -> Link {
+        self.wires.iter_mut().for_each(|wire| wire.wait_for_others(patience));
+        self
+    }
+
     /// An end sends a frame.
     pub fn send(&mut self, now: Time, from: End, frame: Vec<u8>) {
         let fate = self.fates.fate(from, &frame);

@@ -8,7 +8,7 @@ use rocespec_model::Time;
 use super::damage;
 use super::fate::Fate;
 
-/// How long a frame waits for others to overtake it.
+/// How long a frame waits for others to overtake it, unless it is told otherwise.
 const PATIENCE: Duration = Duration::from_micros(100);
 
 /// When a frame arrives; of two at one time, the lower number first.
@@ -18,6 +18,7 @@ type Place = (Time, u64);
 #[derive(Debug)]
 pub(super) struct Wire {
     delay: Duration,
+    patience: Duration,
     frames: BTreeMap<Place, Vec<u8>>,
     /// Frames that let others pass, with how many still.
     held: Vec<(Place, u32)>,
@@ -28,7 +29,12 @@ pub(super) struct Wire {
 
 impl Wire {
     pub(super) fn new(delay: Duration) -> Wire {
-        Wire { delay, frames: BTreeMap::new(), held: Vec::new(), last: Time::ZERO, placed: 0 }
+        Wire { delay, patience: PATIENCE, frames: BTreeMap::new(), held: Vec::new(), last: Time::ZERO, placed: 0 }
+    }
+
+    /// A frame waits so long for others to overtake it.
+    pub(super) fn wait_for_others(&mut self, patience: Duration) {
+        self.patience = patience;
     }
 
     pub(super) fn send(&mut self, now: Time, mut frame: Vec<u8>, fate: Fate) {
@@ -44,7 +50,7 @@ impl Wire {
             arrival = arrival.max(self.last);
             self.last = arrival;
         }
-        let place = self.next_place(if fate.behind > 0 { arrival + PATIENCE } else { arrival });
+        let place = self.next_place(if fate.behind > 0 { arrival + self.patience } else { arrival });
         let copies: Vec<Vec<u8>> = (0..fate.copies).map(|_| frame.clone()).collect();
         if let Some(damage) = fate.damage {
             damage::apply(&mut frame, damage);

@@ -2,6 +2,7 @@
 
 mod cut;
 mod expect;
+mod judged;
 mod object;
 pub(super) mod observe;
 mod post;
@@ -33,7 +34,7 @@ use crate::dut::{Dut, DutError};
 use crate::ledger::Ledger;
 use crate::link::End;
 use crate::oracle::{self, Oracle, Port};
-use crate::scenario::{Action, DEVICE, PEER, PacketText, Scenario, Step};
+use crate::scenario::{Action, DEVICE, PEER, PacketText, Scenario, Setup, Step};
 
 pub(super) use traffic::Traffic;
 
@@ -86,7 +87,7 @@ pub(super) struct Bench<'d> {
     scenario: &'d Scenario,
     connection: Connection,
     /// The peer and the way to it, where the tester's end is one.
-    traffic: Option<Box<Traffic>>,
+    traffic: Option<Box<Traffic<'d>>>,
     /// Whose software acts.
     speaker: End,
     recorder: Recorder,
@@ -137,7 +138,7 @@ impl<'d> Bench<'d> {
         past: &'d BTreeSet<Qpn>,
     ) -> Bench<'d> {
         let scenario = planned.scenario;
-        let oracle = universal::oracle(dut, &planned.variant.setup, &connection);
+        let oracle = universal::oracle(dut, &planned.variant.setup, &connection, dut.profile().timing.slack);
         Bench {
             scenario,
             rule: None,
@@ -168,6 +169,12 @@ impl<'d> Bench<'d> {
         }
     }
 
+    /// This bench where the clocks of device and tester may be so far apart, which is more than the profile says.
+    pub(super) fn tolerating(self, skew: Duration, setup: &Setup) -> Bench<'d> {
+        let oracle = universal::oracle(self.dut, setup, &self.connection, skew);
+        Bench { oracle, ..self }
+    }
+
     /// Plays the script and takes what is left over.
     pub(super) fn play(&mut self) -> Result<(), Stop> {
         let scenario = self.scenario;
@@ -179,8 +186,8 @@ impl<'d> Bench<'d> {
         self.leftovers()
     }
 
-    /// Ends the case.
-    pub(super) fn finish(self, ending: Ending) -> (Connection, Executed) {
+    /// Ends the case. Gives the connection as the device has it and, where there is a peer, as that has it.
+    pub(super) fn finish(self, ending: Ending) -> (Connection, Option<Connection>, Executed) {
         let duration_ns = self.recorder.since_start(self.dut.now());
         let handed_out = HandedOut {
             qpn: Some(self.connection.device_qpn().get()),
@@ -194,7 +201,7 @@ impl<'d> Bench<'d> {
         let loose = self.loose;
         let executed =
             Executed { ending, findings, loose, trace, pcapng, form, duration_ns, handed_out, hole, once: false };
-        (self.connection, executed)
+        (self.connection, self.traffic.map(|traffic| traffic.into_connection()), executed)
     }
 
     fn step(&mut self, step: &Step) -> Result<(), Stop> {
@@ -207,7 +214,7 @@ impl<'d> Bench<'d> {
             Action::Wait(length) => self.wait(*length),
             Action::Stream(wanted) => self.stream(wanted, step.line),
             Action::Dut(verb) => self.software(verb, step),
-            Action::PeerModel => Ok(()),
+            Action::Peered(_) => Ok(()),
             Action::Peer(verb) => {
                 self.pump(self.dut.now())?;
                 self.speaker = PEER;
@@ -337,7 +344,7 @@ impl<'d> Bench<'d> {
         };
         let number = self.recorder.frame(time, Actor::Device, &bytes, text.clone(), None);
         for breach in breaches {
-            self.breach(breach, time, number, &text);
+            self.breach(breach, DEVICE, time, number, &text);
         }
         let arrival = Arrival { time, number, bytes };
         if ours {
@@ -369,13 +376,14 @@ impl<'d> Bench<'d> {
         let rule = self.rule.or(first).unwrap_or_default().to_owned();
         let statement = Ledger::embedded().get(&rule).map_or("", |rule| &rule.statement);
         let mut why = [how, statement].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join(". ");
-        if let Some(traffic) = &self.traffic {
-            why = format!("{why} {}", traffic.tell());
+        if let Some(told) = self.traffic.as_mut().and_then(|traffic| traffic.tell()) {
+            why = format!("{why} {told}");
         }
         let time = arrival.map_or_else(|| self.dut.now(), |arrival| arrival.time);
         self.findings.push(Finding {
             rule,
             level: self.scenario.level,
+            device: self.name_of(self.speaker),
             line: line.into(),
             frame: arrival.map(|arrival| arrival.number),
             packet: arrival.map(|arrival| self.text(arrival)),

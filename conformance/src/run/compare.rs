@@ -120,7 +120,7 @@ impl<'d> Player<'d> {
         if let Err(Stop::Device(error)) = bench.observe(guide, &mut played.trace) {
             played.ended = Err(error);
         }
-        let (connection, executed) = bench.finish(super::judge::Ending::Ran);
+        let (connection, _, executed) = bench.finish(super::judge::Ending::Ran);
         played.pcapng = executed.pcapng;
         if !matches!(played.ended, Err(DutError::Crash(_)))
             && let Err(error @ DutError::Crash(_)) = connection.close(self.dut)

@@ -67,9 +67,49 @@ pub(super) fn other_peer(tester: Qpn) -> Qpn {
     Qpn::new(tester.get() ^ 0x80_0000)
 }
 
+/// A queue pair that was made and is connected with nobody yet.
+#[derive(Debug)]
+pub(super) struct Made {
+    qp: Qp,
+    qpn: Qpn,
+    srqn: Qpn,
+    objects: Objects,
+}
+
+impl Made {
+    /// Makes the queue pair.
+    pub(super) fn new(dut: &mut dyn Dut, kind: QpKind, with_srq: bool) -> Result<Made, DutError> {
+        let capacity = QpCapacity { max_send_wr: 128, max_recv_wr: 256 };
+        let mut objects = Objects::default();
+        let (xrc_domain, srqn) = objects.open(dut, kind, with_srq)?;
+        let srq = objects.srqs.last().copied().filter(|_| xrc_domain.is_none());
+        match dut.control(&Command::CreateQp { kind, capacity, pd: None, srq, xrc_domain })? {
+            Reply::Qp { qp, qpn } => Ok(Made { qp, qpn: Qpn::new(qpn), srqn, objects }),
+            other => Err(unexpected("create_qp", &other)),
+        }
+    }
+
+    /// Its number.
+    pub(super) fn qpn(&self) -> Qpn {
+        self.qpn
+    }
+}
+
 impl Connection {
     /// Makes the queue pair and takes it to RTS, or as far as the set-up says.
     pub(super) fn open(dut: &mut dyn Dut, setup: &Setup, tester: TesterEnd) -> Result<Connection, DutError> {
+        let made = Made::new(dut, setup.transport, setup.srq)?;
+        Connection::connect(dut, made, setup, tester)
+    }
+
+    /// Takes a queue pair to RTS, or as far as the set-up says.
+    pub(super) fn connect(
+        dut: &mut dyn Dut,
+        made: Made,
+        setup: &Setup,
+        tester: TesterEnd,
+    ) -> Result<Connection, DutError> {
+        let Made { qp, qpn, srqn, objects } = made;
         let device = dut.device().clone();
         let addresses = dut.tester().clone();
         let gid = find_gid(&device, &addresses, setup.ip)?;
@@ -80,15 +120,6 @@ impl Connection {
         let device_mac: MacAddr = device.mac.parse().map_err(|()| {
             DutError::Unreachable(format!("the agent names a MAC address that is none: {:?}", device.mac))
         })?;
-        let capacity = QpCapacity { max_send_wr: 128, max_recv_wr: 256 };
-        let mut objects = Objects::default();
-        let kind = setup.transport;
-        let (xrc_domain, srqn) = objects.open(dut, kind, setup.srq)?;
-        let srq = objects.srqs.last().copied().filter(|_| xrc_domain.is_none());
-        let (qp, qpn) = match dut.control(&Command::CreateQp { kind, capacity, pd: None, srq, xrc_domain })? {
-            Reply::Qp { qp, qpn } => (qp, qpn),
-            other => return Err(unexpected("create_qp", &other)),
-        };
         let steps = ladder(setup, tester, gid.index, tester_gid);
         let last = steps.iter().position(|step| step.state == Some(setup.state)).unwrap_or(steps.len() - 1);
         let ladder = steps[..=last].to_vec();
@@ -96,7 +127,7 @@ impl Connection {
             dut.control(&Command::ModifyQp { qp, attributes })?;
         }
         let here = End { mac: addresses.mac, gid: tester_gid, qpn: tester.qpn };
-        let there = End { mac: device_mac, gid: gid.gid, qpn: Qpn::new(qpn) };
+        let there = End { mac: device_mac, gid: gid.gid, qpn };
         let mut to_device = ordinary(setup, &here, &there, tester.sport);
         to_device.ext.xrceth.srqn = srqn;
         Ok(Connection {

@@ -55,6 +55,7 @@ pub(super) fn execute(dut: &mut dyn Dut, planned: &Planned<'_>, seed: u64, past:
     executed.findings.extend(breaches.into_iter().map(|breach| Finding {
         rule: breach.rule.to_owned(),
         level: breach.level,
+        device: None,
         line: None,
         frame: None,
         packet: None,

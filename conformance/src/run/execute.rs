@@ -12,7 +12,7 @@ use super::judge::Ending;
 use super::observations::HandedOut;
 use super::record::Recorder;
 use super::{Planned, ending, prepared};
-use crate::dut::{Dut, DutError};
+use crate::dut::{Dut, DutError, Emulator};
 use crate::golden::Form;
 use crate::scenario::{Network, Scenario, Setup};
 
@@ -83,13 +83,23 @@ pub(super) fn execute(
         Err(error) => return Executed::nothing(ending(error)),
     };
     past.extend([tester.qpn, other_peer(tester.qpn)]);
-    let traffic = match planned.scenario.has_peer().then(|| Traffic::open(dut, setup, &connection)).transpose() {
+    let mut model = planned
+        .scenario
+        .has_peer()
+        .then(|| Emulator::peer(dut.tester(), connection.device(), connection.tester_qpn, dut.profile().clone()));
+    let there = TesterEnd { qpn: connection.device_qpn(), sport: 0 };
+    let seed = u64::from(connection.tester_qpn.get());
+    let traffic = model.as_mut().map(|model| {
+        let peered = Connection::open(model, &setup.of_peer(), there)?;
+        Ok(Traffic::new(dut, model, setup, peered, seed))
+    });
+    let traffic = match traffic.transpose() {
         Ok(traffic) => traffic,
         Err(error) => return Executed::nothing(ending(error)),
     };
     let mut bench = Bench::new(dut, planned, connection, recorder, pace, past).with(traffic);
     let stop = bench.play();
-    let (connection, mut executed) = bench.finish(match stop {
+    let (connection, _, mut executed) = bench.finish(match stop {
         Ok(()) | Err(Stop::Found) => Ending::Ran,
         Err(Stop::Device(error)) => ending(error),
     });

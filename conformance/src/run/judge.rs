@@ -19,8 +19,40 @@ pub(super) enum Ending {
     Unknown(String),
 }
 
+/// What is known of those who are judged.
+pub(super) struct Known<'p> {
+    /// Each with its name in findings, where there are two.
+    devices: Vec<(Option<&'p str>, &'p Profile)>,
+}
+
+impl<'p> Known<'p> {
+    /// Of one device.
+    pub(super) fn one(profile: &'p Profile) -> Known<'p> {
+        Known { devices: vec![(None, profile)] }
+    }
+
+    /// Of two.
+    pub(super) fn two(devices: [(&'p str, &'p Profile); 2]) -> Known<'p> {
+        Known { devices: devices.map(|(name, profile)| (Some(name), profile)).into() }
+    }
+
+    /// The deviation that excuses this finding. Where the end did not come out right, either of two may be the reason.
+    fn excuse(&self, planned: &Planned<'_>, finding: &Finding) -> Option<&'p Deviation> {
+        let concerned = |name: Option<&str>| finding.line.is_some() || finding.device.as_deref() == name;
+        let devices = self.devices.iter().filter(|(name, _)| concerned(*name));
+        let mut known = devices.flat_map(|(_, profile)| &profile.deviations);
+        known.find(|known| concerns(known, planned) && known.rule == finding.rule)
+    }
+
+    /// A deviation that should have shown. With another partner a device may do as it should.
+    fn awaited(&self, planned: &Planned<'_>) -> Option<(&'p Profile, &'p Deviation)> {
+        let [(_, profile)] = self.devices[..] else { return None };
+        Some((profile, profile.deviations.iter().find(|known| concerns(known, planned))?))
+    }
+}
+
 /// The verdict on a case and its one-line reason.
-pub(super) fn judge(planned: &Planned<'_>, profile: &Profile, executed: &Executed) -> (Verdict, String) {
+pub(super) fn judge(planned: &Planned<'_>, known: &Known<'_>, executed: &Executed) -> (Verdict, String) {
     let (findings, loose) = (&executed.findings, executed.loose.as_deref());
     match &executed.ending {
         Ending::Lacks(what) => return (Verdict::Unsupported, what.clone()),
@@ -34,18 +66,17 @@ pub(super) fn judge(planned: &Planned<'_>, profile: &Profile, executed: &Execute
         return (Verdict::Inconclusive, format!("the recording cannot be trusted: {hole}{found}"));
     }
     let broken = |level| findings.iter().find(|finding| finding.level == level);
-    let known: Vec<&Deviation> = profile.deviations.iter().filter(|known| concerns(known, planned)).collect();
     if let Some(finding) = broken(Level::Must) {
-        let excused = |finding: &&Finding| known.iter().find(|deviation| deviation.rule == finding.rule);
+        let excuse = |finding| known.excuse(planned, finding);
         let mut musts = findings.iter().filter(|finding| finding.level == Level::Must);
-        return match excused(&finding) {
-            Some(deviation) if musts.all(|finding| excused(&finding).is_some()) => {
+        return match excuse(finding) {
+            Some(deviation) if musts.all(|finding| excuse(finding).is_some()) => {
                 (Verdict::Xfail, deviation.reason.clone())
             }
             _ => (Verdict::Fail, reason(finding)),
         };
     }
-    if let Some(deviation) = known.first() {
+    if let Some((profile, deviation)) = known.awaited(planned) {
         let why = format!("the profile {} says that it breaks {}, but it does not", profile.name, deviation.rule);
         return (Verdict::Xpass, why);
     }
@@ -79,7 +110,8 @@ fn concerns(deviation: &Deviation, planned: &Planned<'_>) -> bool {
 }
 
 fn reason(finding: &Finding) -> String {
-    format!("expected {}, seen {}", finding.expected, finding.seen)
+    let device = finding.device.iter().map(|device| format!("{device}: ")).collect::<String>();
+    format!("{device}expected {}, seen {}", finding.expected, finding.seen)
 }
 
 fn first_line(text: &str) -> String {
@@ -92,7 +124,18 @@ mod tests {
 
     fn finding(rule: &str, level: Level, line: Option<u32>, frame: Option<u32>) -> Finding {
         let (expected, seen, why) = (String::new(), String::new(), String::new());
-        Finding { rule: rule.to_owned(), level, line, frame, packet: None, time_ns: 0, expected, seen, why }
+        Finding {
+            rule: rule.to_owned(),
+            level,
+            device: None,
+            line,
+            frame,
+            packet: None,
+            time_ns: 0,
+            expected,
+            seen,
+            why,
+        }
     }
 
     fn order(findings: &[(&str, Level, Option<u32>, Option<u32>)]) -> Vec<String> {

@@ -11,6 +11,7 @@ mod objects;
 mod observations;
 mod on_twins;
 mod one_by_one;
+pub mod pair;
 mod plan;
 mod prepared;
 mod record;
@@ -18,19 +19,18 @@ mod results;
 mod side_by_side;
 
 use rocespec_control::ErrorCode;
-use rocespec_reports::outcome::{Actor, Case, Device, Finding, Level, Run, SCHEMA};
+use rocespec_reports::outcome::{Actor, Case, Device, Finding, Level, Observation, Run, SCHEMA};
 
 use crate::dut::{Dut, DutError};
 use crate::golden::Form;
 use crate::ledger::Ledger;
-use crate::profile::Profile;
 use execute::Executed;
-use judge::{Ending, judge};
+use judge::{Ending, Known, judge};
 use observations::HandedOut;
 use one_by_one::OneByOne;
 use results::Results;
 
-pub use plan::{NoMatch, Planned, plan};
+pub use plan::{NoMatch, Planned, plan, plan_any, plan_pairs};
 
 /// What a run needs to know besides the cases.
 #[derive(Debug, Clone)]
@@ -94,23 +94,28 @@ pub fn run_watched(dut: &mut dyn Dut, planned: &[Planned<'_>], options: &Options
     }
     let (cases, observations) = results.finish(|index| {
         let not_run = Executed::nothing(Ending::Unknown("not run: the run was stopped".to_owned()));
-        conclude(dut.profile(), &planned[index], options, not_run).case
+        conclude(&Known::one(dut.profile()), &planned[index], options, not_run).case
     });
     let device =
         Device { dut: options.dut.clone(), profile: dut.profile().name.clone(), system: dut.device().system.clone() };
+    outcome(device, options.seed, observations, cases)
+}
+
+/// The outcome of a run of this device.
+fn outcome(device: Device, seed: u64, observations: Vec<Observation>, cases: Vec<Case>) -> Run {
     let tool = concat!("rocespec ", env!("CARGO_PKG_VERSION")).to_owned();
     let rules = Ledger::embedded().cited_by(&cases);
     // Who plans the run knows what it is a part of.
     let (command, filter, complete) = (String::new(), Vec::new(), false);
-    Run { schema: SCHEMA, tool, device, seed: options.seed, command, filter, complete, rules, observations, cases }
+    Run { schema: SCHEMA, tool, device, pair: None, seed, command, filter, complete, rules, observations, cases }
 }
 
-fn conclude(profile: &Profile, planned: &Planned<'_>, options: &Options, mut executed: Executed) -> Done {
+fn conclude(known: &Known<'_>, planned: &Planned<'_>, options: &Options, mut executed: Executed) -> Done {
     let scenario = planned.scenario;
     if let Ending::Crashed(how) = &executed.ending {
         executed.findings.insert(0, crash_finding(scenario.rules.first(), how, &executed));
     }
-    let (verdict, reason) = judge(planned, profile, &executed);
+    let (verdict, reason) = judge(planned, known, &executed);
     let case = Case {
         scenario: scenario.id.clone(),
         variant: planned.variant.values.clone(),
@@ -139,6 +144,7 @@ fn crash_finding(rule: Option<&String>, how: &str, executed: &Executed) -> Findi
     Finding {
         rule: rule.cloned().unwrap_or_default(),
         level: Level::Must,
+        device: None,
         line: last.and_then(|line| line.line),
         frame: last.and_then(|line| line.frame),
         packet: last.map(|line| line.text.clone()),

@@ -8,7 +8,7 @@ use rocespec_reports::outcome::Actor;
 
 use super::bench::Pace;
 use super::execute::{Executed, execute};
-use super::judge::Ending;
+use super::judge::{Ending, Known};
 use super::results::Results;
 use super::{Done, Options, Planned, conclude, counted};
 use crate::dut::Dut;
@@ -68,7 +68,7 @@ impl<'d> OneByOne<'d> {
         if matches!(executed.ending, Ending::Crashed(_)) {
             self.restart();
         }
-        conclude(self.dut.profile(), planned, options, executed)
+        conclude(&Known::one(self.dut.profile()), planned, options, executed)
     }
 
     /// Plays a case packet by packet. Its result, when the device dies of it; it is restarted then.
@@ -76,7 +76,7 @@ impl<'d> OneByOne<'d> {
         let executed = execute(self.dut, planned, options.seed, Pace::PacketByPacket, &mut self.past);
         matches!(executed.ending, Ending::Crashed(_)).then(|| {
             self.restart();
-            conclude(self.dut.profile(), planned, options, executed)
+            conclude(&Known::one(self.dut.profile()), planned, options, executed)
         })
     }
 

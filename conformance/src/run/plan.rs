@@ -33,9 +33,41 @@ impl Planned<'_> {
 /// # Errors
 /// The first filter that matches nothing.
 pub fn plan<'s>(scenarios: &'s [Scenario], filters: &[String], all: bool) -> Result<Vec<Planned<'s>>, NoMatch> {
+    let planned = plan_where(scenarios, filters, all, |scenario, _| !scenario.is_for_pairs());
+    planned.map_err(|NoMatch { filter, .. }| {
+        let for_pairs = plan_pairs(scenarios, std::slice::from_ref(&filter), all).is_ok();
+        NoMatch { filter, for_pairs }
+    })
+}
+
+/// The same for two devices: the scenarios that are for two and, where a filter asks for them, those whose peer is otherwise
+/// the reference model.
+///
+/// # Errors
+/// The first filter that matches nothing.
+pub fn plan_pairs<'s>(scenarios: &'s [Scenario], filters: &[String], all: bool) -> Result<Vec<Planned<'s>>, NoMatch> {
+    plan_where(scenarios, filters, all, |scenario, asked| scenario.is_for_pairs() || asked && scenario.has_peer())
+}
+
+/// The same of all scenarios, for one device and for two.
+///
+/// # Errors
+/// The first filter that matches nothing.
+pub fn plan_any<'s>(scenarios: &'s [Scenario], filters: &[String], all: bool) -> Result<Vec<Planned<'s>>, NoMatch> {
+    plan_where(scenarios, filters, all, |_, _| true)
+}
+
+/// The cases of scenarios that `fits` says can be played; it is told whether a filter asks for them.
+fn plan_where<'s>(
+    scenarios: &'s [Scenario],
+    filters: &[String],
+    all: bool,
+    fits: impl Fn(&Scenario, bool) -> bool,
+) -> Result<Vec<Planned<'s>>, NoMatch> {
     let mut filters: Vec<Filter<'_>> = filters.iter().map(|filter| Filter::new(filter, scenarios)).collect();
     let mut planned = Vec::new();
-    for scenario in scenarios {
+    let is_asked = !filters.is_empty();
+    for scenario in scenarios.iter().filter(|scenario| fits(scenario, is_asked)) {
         let (usual, every) = (cases(scenario, all), cases(scenario, true));
         let mut wanted = BTreeSet::new();
         if filters.is_empty() {
@@ -55,7 +87,7 @@ pub fn plan<'s>(scenarios: &'s [Scenario], filters: &[String], all: bool) -> Res
         planned.extend(every.into_iter().filter(|case| wanted.contains(&case.id())));
     }
     match filters.iter().find(|filter| !filter.used) {
-        Some(filter) => Err(NoMatch { filter: filter.text.to_owned() }),
+        Some(filter) => Err(NoMatch { filter: filter.text.to_owned(), for_pairs: false }),
         None => Ok(planned),
     }
 }
@@ -108,10 +140,16 @@ fn is_below(id: &str, place: &str) -> bool {
 
 /// A filter that no scenario answers to.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("no scenario matches {filter:?}; `rocespec list` shows what there is")]
+#[error(
+    "no scenario {}matches {filter:?}; {} shows what there is",
+    if *for_pairs { "for one device " } else { "" },
+    if *for_pairs { "`rocespec pair` plays those for two, and `rocespec list`" } else { "`rocespec list`" }
+)]
 pub struct NoMatch {
     /// The filter.
     pub filter: String,
+    /// Scenarios for two devices match it.
+    pub for_pairs: bool,
 }
 
 #[cfg(test)]

@@ -79,7 +79,7 @@ impl<'p> Wanted<'p> {
                 }
                 Action::Dut(Verb::Receive { .. }) if on_the_way => return needs("comes after the first packet"),
                 Action::Dut(_) => return needs("is for the device's software"),
-                Action::PeerModel | Action::Peer(_) | Action::Link(_) => {
+                Action::Peered(_) | Action::Peer(_) | Action::Link(_) => {
                     return needs("is about traffic that the device's software begins");
                 }
                 _ => on_the_way = true,

@@ -14,7 +14,7 @@ use rocespec_reports::outcome::{Actor, Verdict};
 
 use super::bench::Pace;
 use super::execute::{Executed, execute};
-use super::judge::Ending;
+use super::judge::{Ending, Known};
 use super::one_by_one::OneByOne;
 use super::results::Results;
 use super::{Done, Options, Planned, conclude};
@@ -96,7 +96,7 @@ impl Round {
                 let begun = !executed.trace.is_empty();
                 return Some((place, if begun { Told::Suspect(Box::new(executed)) } else { Told::Again }));
             }
-            let done = conclude(seat.profile(), &planned[place], options, executed);
+            let done = conclude(&Known::one(seat.profile()), &planned[place], options, executed);
             let counts = trusted && !wants_another_look(done.case.verdict);
             Some((place, if counts { Told::Result(Box::new(done)) } else { Told::Again }))
         };
@@ -162,7 +162,8 @@ fn convict(
         found.push((place, single.case(&planned[place], options)));
     }
     if found.iter().all(|(_, done)| done.case.verdict != Verdict::Crash) {
-        found[0].1 = conclude(single.dut.profile(), &planned[last], options, Executed { once: true, ..seen });
+        found[0].1 =
+            conclude(&Known::one(single.dut.profile()), &planned[last], options, Executed { once: true, ..seen });
     }
     for (place, done) in found {
         results.put(place, done);

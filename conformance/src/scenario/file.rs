@@ -273,6 +273,7 @@ impl<'t> Reader<'t> {
             "start_psn",
             "ip",
             "mtu",
+            "peer_mtu",
             "access",
             "min_rnr_timer",
             "max_dest_rd_atomic",
@@ -295,6 +296,7 @@ impl<'t> Reader<'t> {
                 "start_psn" => setup.start_psn = self.start_psn(value).unwrap_or_default(),
                 "ip" => self.named(value, "network", NETWORKS, |network| setup.ip = network),
                 "mtu" => setup.mtu = self.mtu(value).unwrap_or(1024),
+                "peer_mtu" => setup.peer_mtu = self.mtu(value),
                 "access" => {
                     setup.access.clear();
                     // Unlike elsewhere an empty list says something: a peer may only SEND.

@@ -7,7 +7,7 @@ use rocespec_control::{Access, QpKind, QpState};
 use rocespec_reports::outcome::Level;
 
 use super::network::Network;
-use super::script::{Action, Step};
+use super::script::{Action, Peer, Step};
 
 /// A scenario, ready to run.
 #[derive(Debug, Clone)]
@@ -80,6 +80,8 @@ pub struct Setup {
     pub ip: Network,
     /// Path MTU in bytes.
     pub mtu: u32,
+    /// Path MTU that a peer's queue pair is told; `None` = the same.
+    pub peer_mtu: Option<u32>,
     /// What the queue pair lets a peer do.
     pub access: Vec<Access>,
     /// RNR NAK timer code that the device asks for, 0 to 31.
@@ -117,6 +119,7 @@ impl Default for Setup {
             start_psn: 0,
             ip: Network::V4,
             mtu: 1024,
+            peer_mtu: None,
             access: vec![Access::RemoteWrite, Access::RemoteRead, Access::RemoteAtomic],
             min_rnr_timer: 12,
             max_dest_rd_atomic: 4,
@@ -136,6 +139,11 @@ impl Default for Setup {
 }
 
 impl Setup {
+    /// The connection as the peer has it.
+    pub(crate) fn of_peer(&self) -> Setup {
+        Setup { mtu: self.peer_mtu.unwrap_or(self.mtu), ..self.clone() }
+    }
+
     /// The VLAN tag of packets, where they have one.
     pub(crate) fn tag(&self) -> Option<Tag> {
         self.vlan.map(|id| Tag { tpid: 0x8100, tci: u16::from(self.priority) << 13 | id })
@@ -152,9 +160,22 @@ pub struct Variant {
 }
 
 impl Scenario {
-    /// The tester's end is the reference model.
+    /// Who stands at the tester's end; `None` = the script plays it.
+    pub fn peer(&self) -> Option<Peer> {
+        match self.steps.first()?.action {
+            Action::Peered(peer) => Some(peer),
+            _ => None,
+        }
+    }
+
+    /// The tester's end is no script.
     pub fn has_peer(&self) -> bool {
-        self.steps.first().is_some_and(|step| step.action == Action::PeerModel)
+        self.peer().is_some()
+    }
+
+    /// It asks for two devices.
+    pub fn is_for_pairs(&self) -> bool {
+        self.peer() == Some(Peer::Device)
     }
 
     /// No other case may run beside it on the same device: it acts on the whole port, or its times are too exact for

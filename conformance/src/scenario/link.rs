@@ -30,6 +30,7 @@ enum Kind {
     Drop,
     Duplicate,
     Delay,
+    Pause,
     Swap,
     Corrupt,
     Ce,
@@ -40,6 +41,7 @@ const KINDS: &[(&str, Kind)] = &[
     ("drop", Kind::Drop),
     ("duplicate", Kind::Duplicate),
     ("delay", Kind::Delay),
+    ("pause", Kind::Pause),
     ("swap", Kind::Swap),
     ("corrupt", Kind::Corrupt),
     ("ce", Kind::Ce),
@@ -60,16 +62,12 @@ pub(super) fn link(keyword: Piece<'_>, rest: Piece<'_>) -> Result<LinkStep, Prob
     match kind {
         Kind::Random(fault) => random(name, fault, &words),
         Kind::Delay => {
-            let Some((time, words)) = words.split_first() else {
-                return Err(name.wrong("how much later?").label("like `link delay 1ms from=peer psn=3`"));
-            };
-            let late = duration(*time)?;
-            if late > LONGEST_DELAY {
-                let label = format!("at most {}s", LONGEST_DELAY.as_secs());
-                return Err(time.wrong("checks do not wait for so late a packet").label(label));
-            }
-            let fate = Fate { late, ..Fate::default() };
-            chosen(words, fate, None)
+            let (late, words) = time(name, "how much later?", "delay", &words)?;
+            chosen(words, Fate { late, ..Fate::default() }, None)
+        }
+        Kind::Pause => {
+            let (queued, words) = time(name, "for how long?", "pause", &words)?;
+            chosen(words, Fate { queued, ..Fate::default() }, None)
         }
         Kind::Drop => chosen(&words, Fate::LOST, None),
         Kind::Corrupt => chosen(&words, Fate { damage: Some(Damage::Content), ..Fate::default() }, None),
@@ -89,6 +87,24 @@ pub(super) fn link(keyword: Piece<'_>, rest: Piece<'_>) -> Result<LinkStep, Prob
             chosen(&words, Fate { behind: 1, ..Fate::default() }, Some(("behind", set)))
         }
     }
+}
+
+/// Takes a time off the beginning.
+fn time<'w, 'p>(
+    name: Piece<'_>,
+    question: &str,
+    kind: &str,
+    words: &'w [Piece<'p>],
+) -> Result<(Duration, &'w [Piece<'p>]), Problem> {
+    let Some((time, words)) = words.split_first() else {
+        return Err(name.wrong(question).label(format!("like `link {kind} 1ms from=peer psn=3`")));
+    };
+    let length = duration(*time)?;
+    if length > LONGEST_DELAY {
+        let label = format!("at most {}s", LONGEST_DELAY.as_secs());
+        return Err(time.wrong("checks do not wait for so late a packet").label(label));
+    }
+    Ok((length, words))
 }
 
 type SetFate = fn(&mut Fate, Piece<'_>) -> Result<(), Problem>;

@@ -29,8 +29,8 @@ pub use network::Network;
 pub use object::{Bind, ObjectVerb};
 pub(crate) use packet::cuttable;
 pub use script::{
-    Action, Alternative, CompletionPattern, LinkStep, Local, MemoryBytes, PacketText, Post, RandomFault, Remote, Step,
-    TesterMemory, Verb, When,
+    Action, Alternative, CompletionPattern, LinkStep, Local, MemoryBytes, PacketText, Peer, Post, RandomFault, Remote,
+    Step, TesterMemory, Verb, When,
 };
 pub use stream::{Share, Stream, Take};
 

@@ -7,7 +7,7 @@ use super::diagnostics::{Problem, column};
 use super::link::{self, DEVICE, PEER};
 use super::network::Network;
 use super::packet::{Purpose, Regions, check};
-use super::script::{Action, Alternative, PacketText, Step, When};
+use super::script::{Action, Alternative, PacketText, Peer, Step, When};
 use super::stream::{self, Stream, stream};
 use super::verb::verb;
 use super::words::{Piece, duration, number, suggestion};
@@ -18,6 +18,9 @@ const STEPS: &[&str] = &[">", "<", "silence", "probe", "wait", "dut", "peer", "l
 
 /// Steps in which the tester's end is played by hand.
 const BY_HAND: &[&str] = &[">", "<", "silence", "probe", "take", "paused", "flows", "no"];
+
+/// Who may stand at the tester's end.
+const PEERS: &[(&str, Peer)] = &[("model", Peer::Model), ("device", Peer::Device)];
 
 /// What a script is read for.
 pub(super) struct Context<'a> {
@@ -156,8 +159,8 @@ impl Reader<'_, '_> {
     fn action(&mut self, keyword: Piece<'_>, rest: Piece<'_>) -> Result<(Action, bool, bool), Problem> {
         let plain = |action| Ok((action, false, false));
         if self.regions.has_peer && BY_HAND.contains(&keyword.text) {
-            let problem = keyword.wrong(format!("`{}` has no place beside `peer model`", keyword.text));
-            return Err(problem.label("the model sends and answers by itself; say `peer …`, `link …` or `dut …`"));
+            let problem = keyword.wrong(format!("`{}` has no place beside a peer", keyword.text));
+            return Err(problem.label("the peer sends and answers by itself; say `peer …`, `link …` or `dut …`"));
         }
         match keyword.text {
             ">" => {
@@ -207,14 +210,14 @@ impl Reader<'_, '_> {
         }
     }
 
-    /// `peer model`, and what the peer's software does.
+    /// `peer model`, `peer device`, and what the peer's software does.
     fn peer(&mut self, keyword: Piece<'_>, rest: Piece<'_>) -> Result<Action, Problem> {
-        if rest.text == "model" {
+        if let Some((_, peer)) = PEERS.iter().find(|(name, _)| *name == rest.text) {
             if !self.steps.is_empty() {
-                return Err(keyword.wrong("`peer model` is the first step of a script"));
+                return Err(keyword.wrong(format!("`peer {}` is the first step of a script", rest.text)));
             }
             self.regions.has_peer = true;
-            return Ok(Action::PeerModel);
+            return Ok(Action::Peered(*peer));
         }
         self.wants_peer(keyword)?;
         self.regions.speaker = PEER;
@@ -237,7 +240,7 @@ impl Reader<'_, '_> {
             return Ok(());
         }
         let problem = keyword.wrong(format!("`{}` needs a peer", keyword.text));
-        Err(problem.label("begin the script with `peer model`"))
+        Err(problem.label("begin the script with `peer model` or `peer device`"))
     }
 
     fn stream(&mut self, keyword: Piece<'_>, rest: Piece<'_>) -> Result<Stream, Problem> {
@@ -306,7 +309,7 @@ fn can_fail(action: &Action) -> bool {
     match action {
         Action::Expect { .. } | Action::Silence { .. } | Action::Probe | Action::Stream(_) => true,
         Action::Dut(verb) | Action::Peer(verb) => verb.asks(),
-        Action::Send(_) | Action::SendCut { .. } | Action::Wait(_) | Action::PeerModel | Action::Link(_) => false,
+        Action::Send(_) | Action::SendCut { .. } | Action::Wait(_) | Action::Peered(_) | Action::Link(_) => false,
     }
 }
 

@@ -59,12 +59,21 @@ pub enum Action {
     Stream(Stream),
     /// `dut …`: the device's own software does something.
     Dut(Verb),
-    /// `peer model`: the reference model stands at the tester's end; the first step of a script that has it.
-    PeerModel,
+    /// `peer model`, `peer device`: who stands at the tester's end; the first step of a script that has a peer.
+    Peered(Peer),
     /// `peer …`: the peer's software does something.
     Peer(Verb),
     /// `link …`: what happens to packets on their way, from now on.
     Link(LinkStep),
+}
+
+/// Who stands at the tester's end where no script does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Peer {
+    /// The reference model.
+    Model,
+    /// A second device.
+    Device,
 }
 
 /// What happens between the device and the peer. The device stands at the end [`DEVICE`](super::DEVICE) of the link.

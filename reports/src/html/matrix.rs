@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use askama::Template;
 
 use super::{Chrome, links, mark};
+use crate::interop::Matrix;
 use crate::outcome::{Device, Run, Verdict};
 
 #[derive(Template)]
@@ -15,9 +16,41 @@ struct Page<'r> {
     has_defects: bool,
     verdicts: Vec<Verdict>,
     devices: Vec<Column<'r>>,
+    /// Of runs of two devices each.
+    pairs: Option<Pairs<'r>>,
     areas: Vec<(&'r str, Vec<Row<'r>>)>,
     cases: usize,
     differing: usize,
+}
+
+/// Every pair of some devices.
+struct Pairs<'r> {
+    /// Those of the columns.
+    seconds: Vec<&'r Device>,
+    /// A first device and what it came to with each.
+    rows: Vec<(&'r Device, Vec<Option<Met>>)>,
+}
+
+/// What a pair came to.
+struct Met {
+    href: String,
+    counts: Vec<(Verdict, usize)>,
+}
+
+impl<'r> Pairs<'r> {
+    fn new(runs: &'r [(String, Run)]) -> Option<Pairs<'r>> {
+        let matrix = Matrix::of(runs);
+        let met = |a: usize, b: usize| {
+            let pair = matrix.pair(a, b)?;
+            let count = |verdict: Verdict| Some((verdict, *pair.counts.get(&verdict.to_string())?));
+            let href = format!("{}/{}", links::encode(pair.folder), super::INDEX);
+            Some(Met { href, counts: Verdict::ALL.into_iter().filter_map(count).collect() })
+        };
+        let count = matrix.devices.len();
+        let rows = matrix.devices.iter().enumerate();
+        let rows = rows.map(|(a, device)| (*device, (0..count).map(|b| met(a, b)).collect())).collect();
+        (count > 0).then(|| Pairs { seconds: matrix.devices.clone(), rows })
+    }
 }
 
 /// A run.
@@ -74,6 +107,7 @@ pub(super) fn page(runs: &[(String, Run)], has_defects: bool) -> askama::Result<
         cases: rows().count(),
         differing: rows().filter(|row| row.differs).count(),
         devices: runs.iter().map(|(folder, run)| Column::new(folder, run, &verdicts)).collect(),
+        pairs: Pairs::new(runs),
         verdicts,
         areas,
     };

@@ -87,6 +87,11 @@ pub fn folders(runs: &[Run]) -> Vec<String> {
     links::unique(runs.iter().map(|run| links::file_name(&run.device.dut)), "")
 }
 
+/// The folder for a run of this name, made fit for a file system.
+pub fn folder_of(name: &str) -> String {
+    links::file_name(name)
+}
+
 /// Does this path of a case's frames stay below the report folder?
 pub fn is_inside(path: &str) -> bool {
     links::address(path).is_some()

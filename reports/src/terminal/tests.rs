@@ -130,7 +130,7 @@ prop_compose! {
         time_ns in any::<u64>(),
     ) -> Finding {
         let [rule, expected, seen, why] = texts;
-        Finding { rule, level: Level::Must, line, frame, packet: None, time_ns, expected, seen, why }
+        Finding { rule, level: Level::Must, device: None, line, frame, packet: None, time_ns, expected, seen, why }
     }
 }
 

@@ -8,7 +8,7 @@ use rocespec_control::QpKind;
 
 use super::{Arrival, Bench, LINE_BUFFER, Stop, duration};
 use crate::oracle::Breach;
-use crate::scenario::{Alternative, When};
+use crate::scenario::{Alternative, DEVICE, When};
 
 /// How often one step lets the device put a request off.
 const MOST_RETRIES: usize = 7;
@@ -151,7 +151,7 @@ impl Bench<'_> {
                 let why = "a response answers an outstanding request";
                 let level = rocespec_reports::outcome::Level::Must;
                 let breach = Breach { rule, level, expected, seen: seen.clone(), why };
-                self.breach(breach, arrival.time, arrival.number, &seen);
+                self.breach(breach, DEVICE, arrival.time, arrival.number, &seen);
             }
         }
         Ok(())

@@ -130,7 +130,7 @@ impl Bench<'_> {
                 }
                 Action::Stream(_) => self.look(None, watch)?,
                 Action::Dut(verb) => self.inquire(verb, step, watch)?,
-                Action::PeerModel | Action::Peer(_) | Action::Link(_) => unreachable!("a peer is not observed"),
+                Action::Peered(_) | Action::Peer(_) | Action::Link(_) => unreachable!("a peer is not observed"),
             }
         }
         watch.open.line = 0;

@@ -1,21 +1,22 @@
-//! Real traffic: the tester's end is the reference model, and a link with faults lies in between.
+//! Real traffic: the tester's end is a whole device, and a link with faults lies in between.
 //!
-//! The trace is that of the device's port: what the device sent, and what arrived there. What became of a packet on its
-//! way stands beside it.
+//! Where the peer is the reference model the trace is that of the device's port: what the device sent, and what arrived
+//! there. Where it is a second device under test, the trace is that of the link: what either sent. What became of a packet
+//! on its way stands beside it.
 
 use std::time::Duration;
 
 use rocespec_codec::{Frame, RnrTimer, decode, mad};
-use rocespec_control::{Command, QpState, Reply};
+use rocespec_control::{Command, Reply};
 use rocespec_model::Time;
 
+use super::judged::Judged;
 use super::software::ASK_AGAIN;
 use super::{Bench, Connection, Pace, Stop};
-use crate::dut::{Dut, DutError, Emulator};
+use crate::dut::{Dut, DutError, Stamped, Two};
 use crate::link::{End, Fate, Fates, Faults, Link, RandomFaults, Rule, Script};
 use crate::profile::Profile;
-use crate::run::connection::{TesterEnd, unexpected};
-use crate::scenario::{Action, DEVICE, LinkStep, PEER, RandomFault, Setup, Step, Verb};
+use crate::scenario::{DEVICE, LinkStep, PEER, RandomFault, Setup, Step};
 
 /// Most packets of one case.
 const MOST_FRAMES: u32 = 50_000;
@@ -25,11 +26,11 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 const DULL: [&str; 3] = ["frames_received", "frames_sent", "requests_executed"];
 
 /// The peer and the way to it.
-pub(in crate::run) struct Traffic {
-    peer: Emulator,
+pub(in crate::run) struct Traffic<'d> {
+    pub(super) peer: &'d mut dyn Dut,
     /// The connection as the peer's software has it.
-    connection: Connection,
-    link: Link,
+    pub(super) connection: Connection,
+    pub(super) link: Link,
     chosen: Script,
     /// The lines of the steps in `chosen`.
     lines: Vec<u32>,
@@ -39,26 +40,33 @@ pub(in crate::run) struct Traffic {
     last: Time,
     /// Longest silence of ends that have something to do.
     silence: Duration,
+    /// What judges the peer, where it is under test as well.
+    pub(super) judged: Option<Judged>,
 }
 
-impl Traffic {
-    /// Makes the peer of a device and connects it.
-    pub(in crate::run) fn open(dut: &dyn Dut, setup: &Setup, connection: &Connection) -> Result<Traffic, DutError> {
-        let device = connection.device();
-        let mut peer = Emulator::peer(dut.tester(), device, connection.tester_qpn, dut.profile().clone());
-        let there = TesterEnd { qpn: connection.device_qpn(), sport: 0 };
-        let seed = u64::from(connection.tester_qpn.get());
-        Ok(Traffic {
-            connection: Connection::open(&mut peer, setup, there)?,
-            peer,
+impl<'d> Traffic<'d> {
+    /// A peer that is connected with the device. What happens at random follows from the seed.
+    pub(in crate::run) fn new(
+        dut: &dyn Dut,
+        peer: &'d mut dyn Dut,
+        setup: &Setup,
+        connection: Connection,
+        seed: u64,
+    ) -> Traffic<'d> {
+        let profiles = [dut.profile(), peer.profile()];
+        let silence = profiles.map(|profile| silence(setup, profile));
+        Traffic {
+            connection,
             link: Link::new(Duration::ZERO, ()),
             chosen: Script::default(),
             lines: Vec::new(),
             random: RandomFaults::new(Faults::default(), seed),
             frames: 0,
             last: dut.now(),
-            silence: silence(setup, dut.profile()),
-        })
+            silence: silence[0].max(silence[1]),
+            judged: None,
+            peer,
+        }
     }
 
     /// What becomes of a frame.
@@ -67,29 +75,21 @@ impl Traffic {
         if chosen == Fate::default() { random } else { chosen }
     }
 
-    /// The peer's frames up to now.
-    fn peer_sends(&mut self, now: Time) -> Result<Vec<Vec<u8>>, DutError> {
-        let mut frames = Vec::new();
-        loop {
-            let before = frames.len();
-            let reached = self.peer.advance(now, &mut |stamped| frames.push(stamped.frame.to_vec()))?;
-            if frames.len() == before && reached >= now {
-                return Ok(frames);
-            }
+    /// What the model has to say of the exchange, for a finding. The counters of a device under test are of all that it did.
+    pub(super) fn tell(&mut self) -> Option<String> {
+        if self.judged.is_some() {
+            return None;
         }
-    }
-
-    /// When something happens next that the device has no part in.
-    fn next_event(&self) -> Option<Time> {
-        self.link.next_arrival().into_iter().chain(self.peer.next_timeout()).min()
-    }
-
-    /// What the peer has to say of the exchange, for a finding.
-    pub(super) fn tell(&self) -> String {
-        let counted = self.peer.counters().filter(|(name, count)| *count > 0 && !DULL.contains(name));
+        let Ok(Reply::Counters(counters)) = self.peer.control(&Command::Counters {}) else { return None };
+        let counted = counters.iter().filter(|(name, count)| **count > 0 && !DULL.contains(&name.as_str()));
         let counted: Vec<String> = counted.map(|(name, count)| format!("{name} {count}")).collect();
         let counted = if counted.is_empty() { "nothing out of the ordinary".to_owned() } else { counted.join(", ") };
-        format!("The model at the other end counted: {counted}.")
+        Some(format!("The model at the other end counted: {counted}."))
+    }
+
+    /// The connection as the peer has it.
+    pub(in crate::run) fn into_connection(self) -> Connection {
+        self.connection
     }
 }
 
@@ -106,14 +106,14 @@ fn silence(setup: &Setup, profile: &Profile) -> Duration {
 
 impl<'d> Bench<'d> {
     /// This bench with a peer.
-    pub(in crate::run) fn with(self, traffic: Option<Traffic>) -> Bench<'d> {
+    pub(in crate::run) fn with(self, traffic: Option<Traffic<'d>>) -> Bench<'d> {
         Bench { traffic: traffic.map(Box::new), ..self }
     }
 
     /// The software whose turn it is, and the connection as it has it.
     pub(super) fn speaker(&mut self) -> (&mut dyn Dut, &mut Connection) {
         match &mut self.traffic {
-            Some(traffic) if self.speaker == PEER => (&mut traffic.peer, &mut traffic.connection),
+            Some(traffic) if self.speaker == PEER => (&mut *traffic.peer, &mut traffic.connection),
             _ => (self.dut, &mut self.connection),
         }
     }
@@ -142,13 +142,19 @@ impl<'d> Bench<'d> {
         self.speaker().0.control(command)
     }
 
+    /// How long software may take to see what has happened.
+    fn response(&self) -> Duration {
+        let peer = self.traffic.as_ref().map(|traffic| traffic.peer.profile().timing.response);
+        self.dut.profile().timing.response.max(peer.unwrap_or_default())
+    }
+
     /// True when what is asked for since then should be there: the device has had its time, and nothing has moved between
     /// the ends for so long that nothing will.
     ///
     /// # Errors
     /// When something is still on its way after the longest wait: then the link is the reason, not the device.
     pub(super) fn is_late(&self, since: Time) -> Result<bool, Stop> {
-        let (now, response) = (self.dut.now(), self.dut.profile().timing.response);
+        let (now, response) = (self.dut.now(), self.response());
         match &self.traffic {
             None => Ok(now >= since + response),
             Some(traffic) if traffic.link.next_arrival().is_some() => match now >= since + LONGEST_WAIT {
@@ -199,30 +205,38 @@ impl<'d> Bench<'d> {
 
     /// Moves what is to be moved now, then lets time pass until something happens, at most until `until`.
     pub(super) fn exchange(&mut self, until: Time) -> Result<(), Stop> {
-        let now = self.dut.now();
-        // What the device has sent by now it has sent before anything new comes to it.
-        self.device_sends(now)?;
-        let Some(traffic) = &mut self.traffic else { return Ok(()) };
-        for frame in traffic.peer_sends(now)? {
-            self.send_over(now, PEER, frame)?;
-        }
+        // What was sent by now was sent before anything new comes.
+        let now = self.both_send(self.dut.now())?;
         self.arrivals(now)?;
         // What arrived may have had an answer at once; what the device takes may have taken its time.
         let now = self.dut.now();
-        let next = self.traffic.as_ref().and_then(|traffic| traffic.next_event());
-        self.device_sends(next.map_or(until, |next| next.max(now).min(until)))
+        let next = self.traffic.as_ref().and_then(|traffic| traffic.link.next_arrival());
+        self.both_send(next.map_or(until, |next| next.max(now).min(until)))?;
+        Ok(())
     }
 
-    /// Lets time pass until the device has sent something, at most until `until`.
-    fn device_sends(&mut self, until: Time) -> Result<(), Stop> {
+    /// Lets time pass until either has sent something, at most until `until`. Gives the time reached.
+    fn both_send(&mut self, until: Time) -> Result<Time, Stop> {
+        let Some(traffic) = &mut self.traffic else { return Ok(until) };
         let mut sent = Vec::new();
-        let result = self.dut.advance(until, &mut |stamped| sent.push((stamped.time, stamped.frame.to_vec())));
-        for (time, bytes) in sent {
-            self.take(time, bytes.clone());
-            self.inbox.clear();
-            self.send_over(time, DEVICE, bytes)?;
+        let mut take = |end, Stamped { time, frame }: Stamped<'_>| sent.push((end, time, frame.to_vec()));
+        let result = Two::new(self.dut, traffic.peer).advance(until, &mut take);
+        let is_judged = traffic.judged.is_some();
+        for (end, mut time, bytes) in sent {
+            if let (PEER, false, Ok(reached)) = (end, is_judged, &result) {
+                // The model has no time of its own: it sends when the device has come so far.
+                time = *reached;
+            }
+            match end {
+                DEVICE => {
+                    self.take(time, bytes.clone());
+                    self.inbox.clear();
+                }
+                PEER => self.judge_peer(time, &bytes),
+            }
+            self.send_over(time, end, bytes)?;
         }
-        Ok(result.map(|_| ())?)
+        Ok(result.map_err(|failed| failed.error)?)
     }
 
     /// Puts a frame on the link.
@@ -235,10 +249,15 @@ impl<'d> Bench<'d> {
             return Err(self.found(None, None, expected, format!("more than {MOST_FRAMES} packets"), ""));
         }
         let fate = traffic.fate(from, &frame);
+        let traffic_is_judged = traffic.judged.is_some();
         if fate != Fate::default() {
-            let to = if from == PEER { "to the device" } else { "to the peer" };
-            let shown = if from == PEER { self.show_to_device(&frame) } else { "the packet above".to_owned() };
-            self.recorder.event(time, format!("link, {to}: {shown} {fate}"), None);
+            let to = self.name_of(from.other()).unwrap_or_else(|| match from {
+                PEER => "the device".to_owned(),
+                DEVICE => "the peer".to_owned(),
+            });
+            let is_shown = from == DEVICE || traffic_is_judged;
+            let shown = if is_shown { "the packet above".to_owned() } else { self.show_to_device(&frame) };
+            self.recorder.event(time, format!("link, to {to}: {shown} {fate}"), None);
         }
         if let Some(traffic) = &mut self.traffic {
             traffic.link.send_to(time, from, frame, fate);
@@ -254,7 +273,13 @@ impl<'d> Bench<'d> {
                 None => return Ok(()),
                 Some((PEER, frame)) => {
                     traffic.last = now;
+                    traffic.tell_judge(&frame);
                     traffic.peer.transmit(&frame)?;
+                }
+                Some((_, frame)) if traffic.judged.is_some() => {
+                    traffic.last = now;
+                    self.tell_oracle(&frame);
+                    self.dut.transmit(&frame)?;
                 }
                 Some((_, frame)) => {
                     traffic.last = now;
@@ -269,7 +294,7 @@ impl<'d> Bench<'d> {
     }
 
     /// A packet of the peer in the notation.
-    fn show_to_device(&self, frame: &[u8]) -> String {
+    pub(super) fn show_to_device(&self, frame: &[u8]) -> String {
         match decode(frame) {
             Ok(Frame::Roce(packet)) => {
                 let symbols = self.connection.symbols();
@@ -283,16 +308,15 @@ impl<'d> Bench<'d> {
 
     /// What must hold when the script is at its end: the peer lives, and each fault has met a packet.
     pub(super) fn conclude(&mut self) -> Result<(), Stop> {
-        let Some(traffic) = &mut self.traffic else { return Ok(()) };
+        let Some(traffic) = &self.traffic else { return Ok(()) };
         let unused = traffic.chosen.unused().and_then(|number| traffic.lines.get(number).copied());
-        let state = match traffic.peer.control(&Command::QueryQp { qp: traffic.connection.qp })? {
-            Reply::QpAttributes(attributes) => attributes.state,
-            other => return Err(unexpected("query_qp", &other).into()),
-        };
-        let wants_error = |step: &Step| matches!(step.action, Action::Peer(Verb::CheckState(QpState::Error)));
-        if state == Some(QpState::Error) && !self.scenario.steps.iter().any(wants_error) {
-            let expected = "a peer that has no reason to end the connection".to_owned();
-            return Err(self.found(None, None, expected, "its queue pair in ERROR".to_owned(), ""));
+        let is_judged = traffic.judged.is_some();
+        self.speaker = PEER;
+        let peer = self.ends_in_error("a peer that has no reason to end the connection");
+        self.speaker = DEVICE;
+        peer?;
+        if is_judged {
+            self.ends_in_error("a device that has no reason to end the connection")?;
         }
         match unused {
             Some(line) => {

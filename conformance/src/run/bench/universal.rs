@@ -1,5 +1,7 @@
 //! The oracle at work in a case: it is told of what the tester sends, and judges what the device sends.
 
+use std::time::Duration;
+
 use rocespec_codec::{Frame, PKey, Psn, Transport, decode, mad};
 use rocespec_control::QpKind;
 use rocespec_model::{ClassBy, PauseConfig, PauseMode, Time};
@@ -8,6 +10,7 @@ use rocespec_reports::outcome::Finding;
 use super::expect::with_packet;
 use super::{Arrival, Bench, Connection};
 use crate::dut::Dut;
+use crate::link::End;
 use crate::oracle::{Breach, Ends, Oracle, OracleConfig, Path, Port, PortConfig, StreamConfig};
 use crate::scenario::Setup;
 
@@ -17,8 +20,8 @@ const MOST_OF_A_RULE: usize = 8;
 /// The classes that the capability `pfc` stands for.
 const LOSSLESS: u8 = 1 << 3;
 
-/// What the set-up of a case says of the queue pair.
-pub(super) fn oracle(dut: &dyn Dut, setup: &Setup, connection: &Connection) -> Oracle {
+/// What the set-up of a case says of the queue pair. `skew`: how far its clock and ours may be apart.
+pub(super) fn oracle(dut: &dyn Dut, setup: &Setup, connection: &Connection, skew: Duration) -> Oracle {
     let is_datagram = setup.transport == QpKind::Ud;
     let (own, peer) = connection.addresses();
     let start = Psn::new(setup.start_psn);
@@ -48,7 +51,7 @@ pub(super) fn oracle(dut: &dyn Dut, setup: &Setup, connection: &Connection) -> O
             go_back_n: dut.profile().can("go-back-n"),
             ack_timeout: has_timeout.then(|| mad::timeout(setup.timeout)),
         },
-        skew: dut.profile().timing.slack,
+        skew,
     })
 }
 
@@ -89,14 +92,17 @@ impl Bench<'_> {
     }
 
     /// A rule for every frame is broken by this one.
-    pub(super) fn breach(&mut self, breach: Breach, time: Time, frame: u32, packet: &str) {
-        let same = self.findings.iter().filter(|finding| finding.rule == breach.rule).count();
+    pub(super) fn breach(&mut self, breach: Breach, by: End, time: Time, frame: u32, packet: &str) {
+        let device = self.name_of(by);
+        let is_same = |finding: &&Finding| finding.rule == breach.rule && finding.device == device;
+        let same = self.findings.iter().filter(is_same).count();
         if same >= MOST_OF_A_RULE {
             return;
         }
         self.findings.push(Finding {
             rule: breach.rule.to_owned(),
             level: breach.level,
+            device,
             line: None,
             frame: Some(frame),
             packet: Some(packet.to_owned()),
