@@ -1,7 +1,7 @@
 //! Sweeps: goodput against one thing that is changed step by step, and what else was counted on the way.
 //!
-//! Over a [cable](cable) between two ends that is the share of frames that are lost, overtaken or marked; through a switch it
-//! is the number of [senders](incast) to one receiver. Both run on the model, in virtual time, and repeat to the bit.
+//! Over a cable between two ends that is the share of frames that are lost, overtaken or marked; through a switch it
+//! is the number of senders to one receiver. Both run on the model, in virtual time, and repeat to the bit.
 //! Nothing is judged by its goodput; a rule that is broken on the way, or data that is wrong, is a finding.
 
 mod axis;

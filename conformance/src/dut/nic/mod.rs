@@ -1,7 +1,7 @@
 //! A real device behind an Ethernet interface, with an agent on its host: `docs/real-nic.md`.
 //!
-//! Frames go through a raw socket ([`packet`]) or through libpcap (`pcap`, with the feature `live`); both are a
-//! [`Port`] and serve the emulator at an interface as well.
+//! Frames go through a raw socket (`packet`) or through libpcap (`pcap`, with the feature `live`); both are a
+//! `Port` and serve the emulator at an interface as well.
 
 mod filter;
 pub(crate) mod interface;
