@@ -6,7 +6,7 @@ use std::process::Command;
 
 use anyhow::{Context as _, Result};
 
-use crate::rxe::{build_agent, tool, workspace};
+use crate::rxe::{build_program, tool, workspace};
 
 /// Build rocespec-agent as one file for the device's host, and say what it needs there
 ///
@@ -18,7 +18,7 @@ use crate::rxe::{build_agent, tool, workspace};
 pub(crate) struct Args {}
 
 pub(crate) fn run(_args: &Args) -> Result<()> {
-    let built = build_agent(&workspace())?;
+    let built = build_program(&workspace(), "rocespec-agent")?;
     let folder = workspace().join("target/agent");
     fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let agent = folder.join("rocespec-agent");

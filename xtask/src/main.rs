@@ -20,6 +20,7 @@ enum Command {
     Rxe(rxe::Args),
     Soak(soak::Args),
     Traffic(traffic::Args),
+    Veth(rxe::veth::Args),
 }
 
 fn main() -> ExitCode {
@@ -29,6 +30,7 @@ fn main() -> ExitCode {
         Command::Rxe(args) => rxe::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Soak(args) => soak::run(&args),
         Command::Traffic(args) => traffic::run(&args),
+        Command::Veth(args) => rxe::veth::run(&args),
     };
     match result {
         Ok(code) => code,

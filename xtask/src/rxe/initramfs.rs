@@ -13,8 +13,6 @@ use flate2::write::GzEncoder;
 use super::modules::Module;
 use super::userland::Files;
 
-const INIT: &str = include_str!("init.sh");
-
 const DIRECTORY: u32 = 0o040_755;
 const PROGRAM: u32 = 0o100_755;
 const LINK: u32 = 0o120_777;
@@ -23,8 +21,8 @@ const CHARACTER_DEVICE: u32 = 0o020_600;
 const FOLDERS: [&str; 6] = ["dev", "proc", "sys", "tmp", "usr", "usr/sbin"];
 const LINKS: [(&str, &str); 4] = [("bin", "usr/bin"), ("lib", "usr/lib"), ("lib64", "usr/lib64"), ("sbin", "usr/sbin")];
 
-/// Writes the archive and gives its size. The same input gives the same bytes.
-pub(super) fn write(path: &Path, files: &Files, modules: &[Module]) -> Result<u64> {
+/// Writes the archive and gives its size. `init` is the guest's first program. The same input gives the same bytes.
+pub(super) fn write(path: &Path, init: &str, files: &Files, modules: &[Module]) -> Result<u64> {
     let partial = path.with_extension("partial");
     let mut archive =
         Archive { out: GzEncoder::new(BufWriter::new(File::create(&partial)?), Compression::default()), entries: 0 };
@@ -42,7 +40,7 @@ pub(super) fn write(path: &Path, files: &Files, modules: &[Module]) -> Result<u6
     // The kernel opens it for the first program before that can make it.
     let console = NewcBuilder::new("dev/console").mode(CHARACTER_DEVICE).rdev_major(5).rdev_minor(1);
     archive.put(console, &[])?;
-    archive.add("init", PROGRAM, INIT.as_bytes())?;
+    archive.add("init", PROGRAM, init.as_bytes())?;
     for (name, contents) in files {
         archive.add(name, PROGRAM, contents)?;
     }

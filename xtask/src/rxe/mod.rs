@@ -11,8 +11,9 @@ mod modules;
 mod needs;
 pub(crate) mod tool;
 mod userland;
+pub(crate) mod veth;
 
-pub(crate) use userland::build_agent;
+pub(crate) use userland::build as build_program;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -54,34 +55,57 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> Result<()> {
+    let found = needs::find_all(args)?;
+    let parts = Parts { init: include_str!("init.sh"), own: &["rocespec-agent"], more: &[], modules: &[] };
+    let guest = build(args, &found, &workspace().join("target/rxe").join(&args.version), &parts)?;
+    manifest::write(&guest.folder.join("guest.toml"), &guest.release, &found)?;
+    let (release, folder) = (&guest.release, shown(&guest.folder));
+    println!("Linux {release} is ready in {folder}; use it with: rocespec run --dut rxe:{}", args.version);
+    Ok(())
+}
+
+/// What is in a guest beside Linux with rxe.
+struct Parts<'a> {
+    /// Its first program.
+    init: &'a str,
+    /// Packages of this workspace whose programs it runs.
+    own: &'a [&'a str],
+    /// Programs of this host.
+    more: &'a [PathBuf],
+    /// Modules of its kernel.
+    modules: &'a [&'a str],
+}
+
+/// A guest that can be booted: `vmlinux` and `initramfs.cpio.gz` in its folder.
+struct Guest {
+    folder: PathBuf,
+    release: String,
+}
+
+/// Builds a guest in its folder, and does what is up to date not again.
+fn build(args: &Args, found: &needs::Found, folder: &Path, parts: &Parts<'_>) -> Result<Guest> {
     if args.version.is_empty() || args.version.contains(['/', '\\']) || args.version.starts_with(['.', '-']) {
         bail!("{:?} cannot name a folder under target/rxe", args.version);
     }
-    let found = needs::find_all(args)?;
     let base = workspace().join("target/rxe");
-    let guest = base.join(&args.version);
     let (image, tree) = match (&args.kernel, &args.modules) {
         (Some(kernel), Some(modules)) => (kernel.clone(), modules.clone()),
         _ => apt::fetch_kernel(&base, &args.version, args.update)?,
     };
-    fs::create_dir_all(&guest).with_context(|| format!("cannot make {}", guest.display()))?;
-    let vmlinux = guest.join("vmlinux");
+    fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let vmlinux = folder.join("vmlinux");
     kernel::extract(&image, &vmlinux)?;
-    let modules = modules::Modules::read(&tree)?.closure()?;
+    let modules = modules::Modules::read(&tree)?.closure(parts.modules)?;
     say(&format!("modules: {}", modules.iter().map(|module| module.name.as_str()).collect::<Vec<_>>().join(" ")));
 
-    let agent = userland::build_agent(&workspace())?;
-    let files = userland::gather(&found, &agent)?;
-    let initramfs = guest.join("initramfs.cpio.gz");
-    let size = initramfs::write(&initramfs, &files, &modules)?;
-    let release = modules::release(&tree)?;
-    manifest::write(&guest.join("guest.toml"), &release, &found)?;
+    let own = parts.own.iter().map(|package| userland::build(&workspace(), package)).collect::<Result<Vec<_>>>()?;
+    let files = userland::gather(found, &own, parts.more)?;
+    let size = initramfs::write(&folder.join("initramfs.cpio.gz"), parts.init, &files, &modules)?;
 
     let mib = |bytes: u64| format!("{:.1} MiB", bytes as f64 / f64::from(1 << 20));
     let kernel_size = fs::metadata(&vmlinux)?.len();
     say(&format!("vmlinux {}, initramfs.cpio.gz {}", mib(kernel_size), mib(size)));
-    println!("Linux {release} is ready in {}; use it with: rocespec run --dut rxe:{}", shown(&guest), args.version);
-    Ok(())
+    Ok(Guest { folder: folder.to_owned(), release: modules::release(&tree)? })
 }
 
 /// A line of progress.

@@ -56,11 +56,11 @@ impl Modules {
         Ok(Modules { tree: tree.to_owned(), files, built_in })
     }
 
-    /// All wanted modules and what they need, each after its needs.
-    pub(super) fn closure(&self) -> Result<Vec<Module>> {
+    /// All wanted modules, with some more, and what they need, each after its needs.
+    pub(super) fn closure(&self, more: &[&str]) -> Result<Vec<Module>> {
         let mut loaded = Vec::new();
         let mut seen = HashSet::new();
-        for (name, need) in WANTED {
+        for (name, need) in WANTED.into_iter().chain(more.iter().map(|name| (*name, Need::Always))) {
             if need == Need::Always || self.files.contains_key(name) {
                 self.load(name, &mut seen, &mut loaded)?;
             }
@@ -149,7 +149,7 @@ mod tests {
     }
 
     fn names(folder: &tempfile::TempDir) -> Result<Vec<String>> {
-        Ok(Modules::read(folder.path())?.closure()?.into_iter().map(|module| module.name).collect())
+        Ok(Modules::read(folder.path())?.closure(&[])?.into_iter().map(|module| module.name).collect())
     }
 
     #[test]

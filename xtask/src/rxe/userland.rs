@@ -13,17 +13,17 @@ use super::{say, tool};
 /// Path in the guest, without leading slash, to contents.
 pub(super) type Files = BTreeMap<String, Vec<u8>>;
 
-/// Builds `rocespec-agent` and gives its path.
-pub(crate) fn build_agent(workspace: &Path) -> Result<PathBuf> {
-    say("building the agent");
+/// Builds the program of a package and gives its path.
+pub(crate) fn build(workspace: &Path, package: &str) -> Result<PathBuf> {
+    say(&format!("building {package}"));
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let output = Command::new(cargo)
-        .args(["build", "--release", "--package", "rocespec-agent", "--message-format", "json-render-diagnostics"])
+        .args(["build", "--release", "--package", package, "--bins", "--message-format", "json-render-diagnostics"])
         .current_dir(workspace)
         .stderr(Stdio::inherit())
         .output()
         .context("cannot run cargo")?;
-    ensure!(output.status.success(), "the agent does not build");
+    ensure!(output.status.success(), "{package} does not build");
     // The last artifact is the program itself, wherever the target folder is.
     let messages = String::from_utf8_lossy(&output.stdout).into_owned();
     let mut executables = messages.lines().filter_map(|line| {
@@ -33,19 +33,28 @@ pub(crate) fn build_agent(workspace: &Path) -> Result<PathBuf> {
     executables.next_back().context("cargo named no program")
 }
 
-/// Everything that the guest runs, with the libraries that it loads.
-pub(super) fn gather(found: &Found, agent: &Path) -> Result<Files> {
+/// Everything that the guest runs, with the libraries that it loads. `own` are programs that were built here, `more` others
+/// of this host.
+pub(super) fn gather(found: &Found, own: &[PathBuf], more: &[PathBuf]) -> Result<Files> {
     let mut files = Files::new();
     files.insert("usr/bin/busybox".to_owned(), read(&found.busybox)?);
     files.insert("usr/bin/rdma".to_owned(), read(&found.rdma)?);
-    // Line tables weigh several times the program.
-    let stripped = agent.with_extension("stripped");
-    tool::output(Command::new("strip").arg("-o").arg(&stripped).arg(agent))?;
-    files.insert("usr/bin/rocespec-agent".to_owned(), read(&stripped)?);
+    for program in own {
+        // Line tables weigh several times the program.
+        let stripped = program.with_extension("stripped");
+        tool::output(Command::new("strip").arg("-o").arg(&stripped).arg(program))?;
+        let name = program.file_name().context("a program has no name")?.to_string_lossy();
+        files.insert(format!("usr/bin/{name}"), read(&stripped)?);
+    }
+    for program in more {
+        let name = program.file_name().context("a program has no name")?.to_string_lossy();
+        files.insert(format!("usr/sbin/{name}"), read(program)?);
+    }
     files.insert(in_guest(&found.provider), read(&found.provider)?);
     files.insert(in_guest(&found.libibverbs), read(&found.libibverbs)?);
     files.insert("etc/libibverbs.d/rxe.driver".to_owned(), read(&found.driver)?);
-    for program in [found.rdma.as_path(), agent, &found.libibverbs, &found.provider] {
+    let linked = [&found.rdma, &found.libibverbs, &found.provider];
+    for program in linked.into_iter().chain(own).chain(more) {
         for library in libraries(program)? {
             files.insert(in_guest(&library), read(&library)?);
         }
