@@ -9,6 +9,13 @@ use anyhow::{Context as _, bail};
 /// Where the reports lie.
 const PUBLISHED: &str = "reports/published";
 
+/// Sweeps that lie beside the reports, by the folder of each.
+const SWEEPS: [(&str, &[&str]); 3] = [
+    ("loss", &["emulator", "emulator", "--sweep", "loss=1e-5,1e-4,1e-3,1e-2"]),
+    ("incast", &["emulator", "emulator", "--sweep", "incast=1,2,4,8,16,32", "--runs", "1"]),
+    ("rxe", &["rxe:6.1", "rxe:6.1", "--sweep", "loss=1e-5,1e-4,1e-3,1e-2"]),
+];
+
 /// Run the catalogue on devices and write reports/published anew
 ///
 /// The guests of rxe are made by `cargo xtask rxe` before. Nothing is written when a case could not be judged.
@@ -51,6 +58,13 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     let status = rocespec(root, &words)?;
     if !status.success() {
         bail!("`rocespec report` ended with {status}");
+    }
+    for (name, sweep) in SWEEPS {
+        let folder = format!("{PUBLISHED}/sweeps/{name}");
+        let status = rocespec(root, &[&["pair"], sweep, &["--report", &folder]].concat())?;
+        if !status.success() {
+            bail!("the sweep {name} ended with {status}; its report is in {folder}");
+        }
     }
     println!("{PUBLISHED} holds the reports of {}.", args.devices.join(", "));
     Ok(())

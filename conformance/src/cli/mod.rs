@@ -25,6 +25,7 @@ mod run;
 mod scenario;
 mod scenarios;
 mod stop;
+mod sweep;
 
 use std::process::ExitCode;
 

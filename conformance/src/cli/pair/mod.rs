@@ -10,9 +10,10 @@ use rocespec_reports::outcome::{Case, Run};
 use rocespec_reports::{html, interop, markdown, terminal};
 
 use super::run::{self as running, clear_frames, print, progress, take_folder, write_frames};
-use super::{Outcome, decode, device, output, scenarios, stop};
+use super::{Outcome, decode, device, output, scenarios, stop, sweep};
 use crate::run::pair::{Pairing, run_watched};
 use crate::run::{Done, Planned, Watch, plan_pairs};
+use crate::sweep::Axis;
 use devices::Couple;
 
 /// Most cases at once.
@@ -32,6 +33,7 @@ const MOST_JOBS: i64 = 256;
   rocespec pair emulator rxe:6.1 pair/loss            those below this name
   rocespec pair emulator emulator:credits-on --matrix
   rocespec pair emulator rxe:6.1 rxe:newest           nine pairs, as a matrix
+  rocespec pair emulator emulator --sweep loss=1e-5,1e-4,1e-3,1e-2
   rocespec list pair                                  what there is")]
 pub(super) struct Args {
     /// Devices, then filters as for `rocespec run`. Without a filter the scenarios for two devices are played; a filter also
@@ -70,6 +72,9 @@ pub(super) struct Args {
     /// Show every case with its packets, not only those that need a look.
     #[arg(short, long)]
     verbose: bool,
+
+    #[command(flatten)]
+    sweep: sweep::Args,
 }
 
 pub(super) fn run(args: &Args) -> Outcome {
@@ -77,6 +82,9 @@ pub(super) fn run(args: &Args) -> Outcome {
         args.words.iter().cloned().partition(|word| devices::is_device(word));
     if devices.len() < 2 {
         bail!("name two devices, as in `rocespec pair emulator rxe:6.1`; {filters:?} are none");
+    }
+    if let Some(axis) = &args.sweep.sweep {
+        return measure(args, axis, &devices, &filters);
     }
     let catalogue = args.source.load()?;
     let planned = plan_pairs(&catalogue, &filters, args.all)?;
@@ -92,6 +100,17 @@ pub(super) fn run(args: &Args) -> Outcome {
         return Ok(run.exit_code(args.strict));
     }
     matrix(args, &devices, &filters, &planned)
+}
+
+/// Measures instead of judging.
+fn measure(args: &Args, axis: &Axis, devices: &[String], filters: &[String]) -> Outcome {
+    let [a, b] = devices else { bail!("a sweep is between two devices, not {}", devices.len()) };
+    if !filters.is_empty() {
+        bail!("a sweep plays no scenarios, and {filters:?} are no devices");
+    }
+    let names = [a.as_str(), b.as_str()];
+    let pair = sweep::Pair { names, seed: args.seed, report: &args.report, verbose: args.verbose };
+    sweep::run(&args.sweep, axis, &pair, || Ok(devices::start(names, None)?.ends))
 }
 
 /// Plays every ordered pair.
