@@ -16,7 +16,7 @@ const SWEEPS: [(&str, &[&str]); 3] = [
     ("rxe", &["rxe:6.1", "rxe:6.1", "--sweep", "loss=1e-5,1e-4,1e-3,1e-2"]),
 ];
 
-/// Run the catalogue on devices and write reports/published anew
+/// Run the catalogue on devices, and every pair of them face to face, and write reports/published anew
 ///
 /// The guests of rxe are made by `cargo xtask rxe` before. Nothing is written when a case could not be judged.
 #[derive(Debug, clap::Args)]
@@ -66,7 +66,36 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
             bail!("the sweep {name} ended with {status}; its report is in {folder}");
         }
     }
+    publish_pairs(root, &args.devices)?;
     println!("{PUBLISHED} holds the reports of {}.", args.devices.join(", "));
+    Ok(())
+}
+
+/// Every ordered pair of the devices, face to face.
+fn publish_pairs(root: &Path, devices: &[String]) -> anyhow::Result<()> {
+    let folder = Path::new("target/publish/pairs");
+    if root.join(folder).exists() {
+        fs::remove_dir_all(root.join(folder)).with_context(|| format!("cannot clear {}", folder.display()))?;
+    }
+    let mut words = vec!["pair", "--matrix", "--report", text(folder)?];
+    words.extend(devices.iter().map(String::as_str));
+    let status = rocespec(root, &words)?;
+    if !matches!(status.code(), Some(0 | 1)) {
+        bail!("the pairs ended with {status}; their reports are in {}", folder.display());
+    }
+    let entries = fs::read_dir(root.join(folder)).with_context(|| format!("cannot read {}", folder.display()))?;
+    let reports = entries.flatten().map(|entry| entry.path()).filter(|path| path.join("report.json").is_file());
+    let mut reports: Vec<PathBuf> = reports.collect();
+    reports.sort();
+    let target = format!("{PUBLISHED}/pairs");
+    let mut words = vec!["report", "--small", "--html", &target];
+    for report in &reports {
+        words.push(text(report)?);
+    }
+    let status = rocespec(root, &words)?;
+    if !status.success() {
+        bail!("`rocespec report` of the pairs ended with {status}");
+    }
     Ok(())
 }
 

@@ -7,12 +7,12 @@ use anyhow::Context as _;
 use rocespec_reports::outcome::Run;
 use rocespec_reports::{claim, folder, html, json, markdown};
 
-use super::{Outcome, decode};
+use super::{Outcome, decode, pair};
 
 /// Write the HTML report of one run again, or of several runs side by side.
 ///
 /// Several runs get a page with a column for each and a row for each case, a README.md that says the same in short, and a
-/// folder each for their own pages.
+/// folder each for their own pages. Runs of `rocespec pair` become a matrix of pairs, as that command writes it.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Earlier runs: report folders, or JSON reports, which may be compressed with gzip.
@@ -39,6 +39,10 @@ pub(super) fn run(args: &Args) -> Outcome {
         write(args, run, from, &args.html.join(place))?;
     }
     let placed: Vec<(String, Run)> = places.into_iter().zip(runs).collect();
+    if placed.iter().all(|(_, run)| run.pair.is_some()) {
+        pair::write_matrix(&placed, &args.html)?;
+        return Ok(0);
+    }
     html::write_matrix(&placed, &args.html).with_context(|| cannot_write(&args.html))?;
     let readme = args.html.join("README.md");
     fs::write(&readme, markdown::summary(&placed)).with_context(|| cannot_write(&readme))?;

@@ -136,7 +136,8 @@ fn matrix(args: &Args, devices: &[String], filters: &[String], planned: &[Planne
     Ok(if codes.contains(&1) { 1 } else { codes.into_iter().max().unwrap_or(0) })
 }
 
-fn write_matrix(runs: &[(String, Run)], report: &Path) -> anyhow::Result<()> {
+/// Writes what shows all pairs together; each has its folder in `report`.
+pub(super) fn write_matrix(runs: &[(String, Run)], report: &Path) -> anyhow::Result<()> {
     let cannot = || format!("cannot write to {}", report.display());
     html::write_matrix(runs, report).with_context(cannot)?;
     fs::write(report.join("README.md"), markdown::pairs(runs)).with_context(cannot)?;

@@ -74,10 +74,30 @@ impl Retries {
         // A timer that an acknowledgement started again runs while the next packet is still on its way out of a slow device.
         let from = self.heard.map_or(since, |heard| heard.min(since));
         let (timeout, waited) = (self.ack_timeout?, now - from);
+        // What came together on a wire in real time was held up on its way: its times say nothing.
+        let together = now == since && self.skew > Duration::ZERO;
         let why = "nothing has come that asks for it, and the ACK timeout has not run out";
-        (before == psn && !told && waited + self.skew < timeout).then(|| {
+        (before == psn && !told && !together && waited + self.skew < timeout).then(|| {
             let seen = format!("psn=@{:#08x} again after {waited:?}", psn.get());
             must("rc.requester.ack-timeout", format!("nothing for {timeout:?}"), seen, why)
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn copies_that_came_together_say_nothing_about_time_where_the_clock_is_real() {
+        let timeout = Duration::from_millis(67);
+        let judged = |skew: u64, gap: u64| {
+            let mut retries = Retries::new(Some(timeout), Duration::from_millis(skew));
+            let (first, second) = (Time::from_nanos(1000), Time::from_nanos(1000) + Duration::from_millis(gap));
+            assert!(retries.judge(first, Psn::new(3), true).is_empty());
+            retries.judge(second, Psn::new(3), true).len()
+        };
+        assert_eq!((judged(50, 0), judged(50, 1), judged(50, 20)), (0, 1, 0));
+        assert_eq!((judged(0, 0), judged(0, 66), judged(0, 67)), (1, 1, 0));
     }
 }
