@@ -29,15 +29,16 @@ pub fn between(
 ) -> Result<Sweep, DutError> {
     let values = axis.values();
     let mut results = Vec::new();
-    for (place, value) in values.iter().enumerate() {
-        for run in 0..u64::from(runs) {
+    // Each value in turn, then all again: a time at which the machine is busy with something else meets them alike.
+    for run in 0..u64::from(runs) {
+        for (place, value) in values.iter().enumerate() {
             let job = Job { curve: 0, value: place, seed: first_seed.wrapping_add(run) };
-            if (watch.stop)() {
-                results.push((job, None));
-                continue;
-            }
-            results.push((job, Some(one(&mut *a, &mut *b, &setting.settings, *value, job.seed)?)));
+            let result = match (watch.stop)() {
+                true => None,
+                false => Some(one(&mut *a, &mut *b, &setting.settings, *value, job.seed)?),
+            };
             (watch.done)();
+            results.push((job, result));
         }
     }
     let clock = if a.is_virtual() && b.is_virtual() { Clock::Virtual } else { Clock::Real };
