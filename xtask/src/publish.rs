@@ -13,7 +13,7 @@ const PUBLISHED: &str = "reports/published";
 const SWEEPS: [(&str, &[&str]); 3] = [
     ("loss", &["emulator", "emulator", "--sweep", "loss=1e-5,1e-4,1e-3,1e-2"]),
     ("incast", &["emulator", "emulator", "--sweep", "incast=1,2,4,8,16,32", "--runs", "1"]),
-    ("rxe", &["rxe:6.1", "rxe:6.1", "--sweep", "loss=1e-5,1e-4,1e-3,1e-2"]),
+    ("rxe", &["rxe:6.1", "rxe:6.1", "--sweep", "loss=1e-5,1e-4,1e-3,1e-2", "--runs", "5"]),
 ];
 
 /// Run the catalogue on devices, and every pair of them face to face, and write reports/published anew
