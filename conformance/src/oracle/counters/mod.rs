@@ -5,7 +5,7 @@
 //! second reading has to be one that does not move any more: counts may lag.
 //!
 //! Only counters whose meaning is certain are compared (see `names`), and only as far as the wire can tell: what a device
-//! sends it has to count exactly, what comes it may drop before it counts it.
+//! sends it has to count exactly, where it is said that all of it is counted; what comes it may drop before it counts it.
 
 mod names;
 #[cfg(test)]
@@ -162,6 +162,15 @@ pub fn compare(before: &Reading, after: &Reading, tally: &Tally) -> Vec<Breach> 
                 let (least, most) = tally.left.range(kind);
                 (least, most, format!("{} that it sent", kind.words()), EXACT)
             }
+            Counts::LeftBut(kind, other) => {
+                let (least, most) = tally.left.range(kind);
+                let what = format!("{} that it sent, but for one with each of the {}", kind.words(), other.words());
+                (least.saturating_sub(tally.left.range(other).1), most, what, EXACT)
+            }
+            Counts::LeftAtMost(kind) => {
+                let (_, most) = tally.left.range(kind);
+                (0, most, format!("at most the {} that it sent", kind.words()), AT_MOST_LEFT)
+            }
             Counts::Came(kind) => {
                 let (_, most) = tally.came.range(kind);
                 (0, most, format!("at most the {} that came", kind.words()), AT_MOST)
@@ -201,5 +210,6 @@ fn moved<'r>(before: &'r Reading, after: &'r Reading) -> impl Iterator<Item = (&
 }
 
 const EXACT: &str = "each packet that a device sends is to be counted once";
+const AT_MOST_LEFT: &str = "a device cannot have sent what did not come from it";
 const AT_MOST: &str = "a device cannot have received what did not come to it";
 const ANSWERED: &str = "each answer stands for at least one packet that came, and none was received that did not come";

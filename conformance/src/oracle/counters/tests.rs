@@ -70,7 +70,17 @@ fn each_disagreement_is_told_with_both_numbers() {
     for (name, by, expected) in [
         ("sent_pkts", 5, "counter sent_pkts up by 4, RoCE packets that it sent"),
         ("sent_pkts", 3, "counter sent_pkts up by 4, RoCE packets that it sent"),
-        ("np_cnp_sent", 0, "counter np_cnp_sent up by 1, CNPs that it sent"),
+        (
+            "np_cnp_sent",
+            2,
+            "counter np_cnp_sent up by 0 to 1, CNPs that it sent, but for one with each of the NAKs for a PSN sequence error",
+        ),
+        ("cnp_sent", 0, "counter cnp_sent up by 1, CNPs that it sent"),
+        (
+            "tx_vport_rdma_unicast_packets",
+            5,
+            "counter tx_vport_rdma_unicast_packets up by 0 to 4, at most the RoCE packets to one station that it sent",
+        ),
         ("rp_cnp_handled", 2, "counter rp_cnp_handled up by 0 to 1, at most the CNPs that came"),
         (
             "out_of_seq_request",
@@ -82,6 +92,15 @@ fn each_disagreement_is_told_with_both_numbers() {
     }
     let rule = Ledger::embedded().get(RULE).expect("the rule stands in the ledger");
     assert_eq!(rule.level, Level::Should);
+}
+
+#[test]
+fn a_cnp_with_a_nak_may_be_counted_elsewhere_and_one_for_a_mark_not() {
+    let with_nak = tally(EXCHANGE);
+    assert_eq!(wrong(&with_nak, &[("np_cnp_sent", 0)]), [""; 0]);
+    let marked = tally("> SEND_ONLY psn=0 ack ip.ecn=ce\n< ACK psn=0 msn=1\n< CNP");
+    assert_eq!(wrong(&marked, &[("np_cnp_sent", 1)]), [""; 0]);
+    assert_eq!(wrong(&marked, &[("np_cnp_sent", 0)]).len(), 1);
 }
 
 #[test]
