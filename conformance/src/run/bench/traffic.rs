@@ -20,8 +20,12 @@ use crate::scenario::{DEVICE, LinkStep, PEER, RandomFault, Setup, Step};
 
 /// Most packets of one case.
 const MOST_FRAMES: u32 = 50_000;
-/// Longest time that a check waits for what is on its way.
+/// Longest time that a check waits for what is on its way, where the ends need no longer for it.
 const LONGEST_WAIT: Duration = Duration::from_secs(10);
+/// The same where they need longer.
+const PATIENCE: Duration = Duration::from_secs(60);
+/// A packet is sent so often at most, each time after the longest silence.
+const TRANSMISSIONS: u32 = 8;
 /// What the peer counts and nobody needs to know of.
 const DULL: [&str; 3] = ["frames_received", "frames_sent", "requests_executed"];
 
@@ -85,6 +89,11 @@ impl<'d> Traffic<'d> {
         let counted: Vec<String> = counted.map(|(name, count)| format!("{name} {count}")).collect();
         let counted = if counted.is_empty() { "nothing out of the ordinary".to_owned() } else { counted.join(", ") };
         Some(format!("The model at the other end counted: {counted}."))
+    }
+
+    /// How long ends that do what is right may be at it.
+    fn longest_wait(&self) -> Duration {
+        (self.silence * TRANSMISSIONS).clamp(LONGEST_WAIT, PATIENCE)
     }
 
     /// The connection as the peer has it.
@@ -157,12 +166,13 @@ impl<'d> Bench<'d> {
         let (now, response) = (self.dut.now(), self.response());
         match &self.traffic {
             None => Ok(now >= since + response),
-            Some(traffic) if traffic.link.next_arrival().is_some() => match now >= since + LONGEST_WAIT {
+            Some(traffic) if traffic.link.next_arrival().is_some() => match now >= since + traffic.longest_wait() {
                 true => Err(self.cannot("packets were still on their way over the link after the longest wait")),
                 false => Ok(false),
             },
             Some(traffic) => {
-                Ok(now >= traffic.last.max(since) + response + traffic.silence || now >= since + LONGEST_WAIT)
+                let longest = response + traffic.longest_wait();
+                Ok(now >= traffic.last.max(since) + response + traffic.silence || now >= since + longest)
             }
         }
     }
