@@ -2,7 +2,8 @@
 //!
 //! It runs in a process group of its own, so that a Ctrl-C in the terminal reaches us alone. If we end, also by SIGKILL,
 //! the kernel kills it: it was asked to by `PR_SET_PDEATHSIG`. That signal follows the *thread* that started the process,
-//! so a thread of its own starts it and stays until it has ended.
+//! so a thread of its own starts it and stays until it has ended. What it started itself goes with it, as far as it stayed
+//! in the group.
 
 use std::os::unix::process::CommandExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -85,9 +86,15 @@ impl Process {
     /// Kills it and waits until it is gone.
     fn kill(&mut self) {
         drop(self.leave.take());
-        for thread in [self.keeper.take(), self.reader.take()].into_iter().flatten() {
-            // A panic of theirs has been printed; there is nothing to add.
-            let _ = thread.join();
+        // A panic of theirs has been printed; there is nothing to add.
+        let _ = self.keeper.take().map(JoinHandle::join);
+        // Who left the group may hold the other end of its voice for as long as it likes: that is not waited for.
+        let started = Instant::now();
+        while !self.console.ended() && started.elapsed() < LAST_WORDS {
+            thread::sleep(LOOK);
+        }
+        if self.console.ended() {
+            let _ = self.reader.take().map(JoinHandle::join);
         }
     }
 }
@@ -133,17 +140,9 @@ impl Drop for Process {
     }
 }
 
-/// Stays with the process until it ends by itself or is to be killed.
+/// Stays with the process until it ends by itself or is to be killed. Either way nobody of its group is left.
 fn keep(child: &mut Child, left: &Receiver<()>, ended: &OnceLock<ExitStatus>) {
-    loop {
-        match child.try_wait() {
-            Ok(None) => {}
-            Ok(Some(status)) => {
-                let _ = ended.set(status);
-                return;
-            }
-            Err(_) => break,
-        }
+    while !has_ended(child) {
         match left.recv_timeout(LOOK) {
             Err(RecvTimeoutError::Timeout) => {}
             Ok(()) | Err(RecvTimeoutError::Disconnected) => break,
@@ -153,6 +152,17 @@ fn keep(child: &mut Child, left: &Receiver<()>, ended: &OnceLock<ExitStatus>) {
     if let Ok(status) = child.wait() {
         let _ = ended.set(status);
     }
+}
+
+/// Looks whether the process has ended, and leaves it to be waited for: its number stays its own until then.
+fn has_ended(child: &Child) -> bool {
+    let look = libc::WEXITED | libc::WNOHANG | libc::WNOWAIT;
+    // SAFETY: all zeroes are a value of this plain structure.
+    let mut seen: libc::siginfo_t = unsafe { std::mem::zeroed() };
+    // SAFETY: a system call that writes to the structure at hand. An error tells that there is nothing to wait for.
+    let asked = unsafe { libc::waitid(libc::P_PID, child.id(), &raw mut seen, look) };
+    // SAFETY: the field is there after a call that succeeded; zero as it was unless the process has ended.
+    asked != 0 || unsafe { seen.si_pid() } != 0
 }
 
 /// Kills the process and those that it started.
@@ -182,4 +192,46 @@ fn die_with_us(command: &mut Command, output_is_voice: bool) {
     };
     // SAFETY: the closure makes a few system calls and allocates nothing, as the time between fork and exec demands.
     unsafe { command.pre_exec(ask) };
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MANNER: Manner = Manner { name: "it", voice: "it", words_of_death: &[], output_is_voice: true };
+
+    fn shell(script: &str) -> Process {
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(script).stdin(Stdio::null()).stdout(Stdio::null());
+        Process::start(command, MANNER).unwrap()
+    }
+
+    #[test]
+    fn children_that_outlive_it_hold_nobody_up() {
+        // The first stays in the group and ends with it, the second leaves the group.
+        for script in ["sleep 60 & exit 3", "setsid sleep 20 & exit 3"] {
+            let process = shell(script);
+            let started = Instant::now();
+            let how = process.death_within(started);
+            assert!(how.contains("exit status: 3"), "{how}");
+            let (done, waited) = channel();
+            thread::spawn(move || {
+                drop(process);
+                let _ = done.send(());
+            });
+            assert!(waited.recv_timeout(Duration::from_secs(15)).is_ok(), "{script}");
+        }
+    }
+
+    impl Process {
+        fn death_within(&self, started: Instant) -> String {
+            loop {
+                if let Some(how) = self.death() {
+                    return how;
+                }
+                assert!(started.elapsed() < Duration::from_secs(15), "it does not end");
+                thread::sleep(LOOK);
+            }
+        }
+    }
 }

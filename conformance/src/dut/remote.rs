@@ -5,7 +5,7 @@
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
-use rocespec_control::{Command, Device, Reply};
+use rocespec_control::{Command, Device, Reply, VERSION};
 use rocespec_model::Time;
 
 use super::clock::Clock;
@@ -207,6 +207,11 @@ fn connect(place: &mut dyn Place, clock: Clock) -> Result<(Line, Device), DutErr
     let mut line = place.connect(clock)?;
     let Line { life, port, control } = &mut line;
     match control.call(&place.hello(), place.patience(), &mut || !life.is_dead()) {
+        Ok(Reply::Device(device)) if device.version != VERSION => Err(DutError::Unreachable(format!(
+            "{} speaks version {} of the control protocol, rocespec {VERSION}",
+            place.name(),
+            device.version
+        ))),
         Ok(Reply::Device(device)) => {
             // What the device sent while it came up is nobody's traffic.
             port.drain(&mut |_| {});

@@ -202,6 +202,12 @@ fn software_that_says_nothing_or_nonsense_is_not_reached() {
     assert!(said(drop).contains("gone"));
     let done = |control: UnixStream| say(control, b"{\"id\":1,\"ok\":{\"done\":{}}}\n");
     assert!(said(done).contains("answers `hello` with"));
+    let later = |control: UnixStream| {
+        let device =
+            r#"{"version":2,"agent":"","name":"","system":"","mac":"","active_mtu":4096,"gids":[],"capabilities":[]}"#;
+        say(control, format!("{{\"id\":1,\"ok\":{{\"device\":{device}}}}}\n").as_bytes());
+    };
+    assert!(said(later).contains("speaks version 2"));
 }
 
 #[test]
