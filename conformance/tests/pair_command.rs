@@ -60,6 +60,27 @@ fn several_devices_give_every_ordered_pair() {
 }
 
 #[test]
+fn the_counters_of_both_are_held_against_the_wire_where_that_is_asked_for() {
+    let folder = tempfile::tempdir().unwrap();
+    let report = folder.path().to_str().unwrap();
+    let clean = output(&["pair", "emulator", "emulator", "--counters", "--report", report]);
+    assert!(clean.status.success() && !text(&clean.stdout).contains("LOOSE"), "{}", text(&clean.stdout));
+    let words = ["pair", "emulator", "emulator:counts-cnps-twice", "pair/ce", "--report", report];
+    let findings = |run: Output| {
+        assert!(run.status.success(), "{}", text(&run.stderr));
+        let report = json(&folder.path().join("report.json"));
+        let findings = report["cases"].as_array().unwrap().iter().flat_map(|case| case["findings"].as_array().unwrap());
+        findings.map(|finding| (finding["rule"].clone(), finding["device"].clone())).collect::<Vec<_>>()
+    };
+    assert_eq!(findings(output(&words)), []);
+    let found = findings(rocespec(&words).arg("--counters").output().unwrap());
+    assert!(!found.is_empty());
+    assert!(found.iter().all(|(rule, device)| {
+        (rule.as_str(), device.as_str()) == (Some("device.link.counters"), Some("B (emulator:counts-cnps-twice)"))
+    }));
+}
+
+#[test]
 fn what_cannot_be_played_says_what_to_do() {
     let error = |words: &[&str]| {
         let run = output(words);

@@ -20,8 +20,14 @@ fn emulator(behaviours: &str, end: End) -> Emulator {
 
 fn play_on(ends: [&mut dyn Dut; 2], planned: &[Planned<'_>]) -> Run {
     let duts = ["one".to_owned(), "other".to_owned()];
-    let pairing =
-        Pairing { duts, seed: 1, command: "rocespec pair one other".to_owned(), repeat: String::new(), jobs: 2 };
+    let pairing = Pairing {
+        duts,
+        seed: 1,
+        command: "rocespec pair one other".to_owned(),
+        repeat: String::new(),
+        counters: false,
+        jobs: 2,
+    };
     let watch = Watch { stop: &|| false, finished: &mut |_| (), done: &mut |_| () };
     run_watched(ends, planned, &pairing, watch)
 }

@@ -77,7 +77,7 @@ fn publish_pairs(root: &Path, devices: &[String]) -> anyhow::Result<()> {
     if root.join(folder).exists() {
         fs::remove_dir_all(root.join(folder)).with_context(|| format!("cannot clear {}", folder.display()))?;
     }
-    let mut words = vec!["pair", "--matrix", "--report", text(folder)?];
+    let mut words = vec!["pair", "--matrix", "--counters", "--report", text(folder)?];
     words.extend(devices.iter().map(String::as_str));
     let status = rocespec(root, &words)?;
     if !matches!(status.code(), Some(0 | 1)) {

@@ -1,4 +1,4 @@
-//! A case with the device's counters read before and after it.
+//! A case with the counters of its devices read before and after it.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,6 +13,7 @@ use super::execute::{self, Executed};
 use super::judge::Ending;
 use super::{Planned, ending};
 use crate::dut::{Addresses, Dut, DutError, Stamped, Waker};
+use crate::oracle::Breach;
 use crate::oracle::counters::{self, Reading, Tally};
 use crate::profile::Profile;
 
@@ -31,45 +32,34 @@ pub(super) fn is_asked_for(planned: &Planned<'_>) -> bool {
 
 /// Plays the case and adds what the counters say that the wire does not.
 pub(super) fn execute(dut: &mut dyn Dut, planned: &Planned<'_>, seed: u64, past: &mut BTreeSet<Qpn>) -> Executed {
-    let mut dut = Counted { dut, tally: Tally::default() };
     // What is counted late of the case before would be counted here.
-    let settled = if is_asked_for(planned) { dut.settle() } else { Ok(()) };
-    let before = settled.and_then(|()| dut.steady_reading());
-    dut.tally = Tally::default();
+    let mut dut = Counted::new(dut, is_asked_for(planned));
     let mut executed = execute::execute(&mut dut, planned, seed, Pace::Script, past);
     if !matches!(executed.ending, Ending::Ran) {
         return executed;
     }
-    let readings = before.and_then(|before| Ok((before, dut.steady_reading()?)));
-    let (before, after) = match readings {
-        Ok((before, after)) if counters::comparable(&before, &after) > 0 => (before, after),
-        // Where the scenario is about the counters, there is nothing to judge.
-        other if is_asked_for(planned) => {
-            executed.ending = other.err().unwrap_or_else(|| Ending::Lacks("gives no counter that is known".to_owned()));
-            return executed;
-        }
-        _ => return executed,
-    };
-    let mut breaches = counters::compare(&before, &after, &dut.tally);
-    if !breaches.is_empty() && !dut.is_virtual() {
-        // Before a device is blamed.
-        match dut.settle().and_then(|()| dut.steady_reading()) {
-            Ok(after) => breaches = counters::compare(&before, &after, &dut.tally),
-            Err(ending) => {
-                executed.ending = ending;
-                return executed;
+    match dut.compare() {
+        Ok(breaches) => {
+            if !breaches.is_empty()
+                && let Ok(count @ 1..) = dut.lost_frames()
+            {
+                executed.hole.get_or_insert_with(|| format!("{count} frames of the device did not reach it"));
             }
+            add(&mut executed, breaches, None);
         }
+        // Where the scenario is about the counters, there is nothing to judge.
+        Err(why) if is_asked_for(planned) || matches!(why, Ending::Crashed(_)) => executed.ending = why,
+        Err(_) => {}
     }
-    if !breaches.is_empty()
-        && let Ok(count @ 1..) = dut.lost_frames()
-    {
-        executed.hole.get_or_insert_with(|| format!("{count} frames of the device did not reach it"));
-    }
+    executed
+}
+
+/// Adds what counters say that the wire does not: those of this device, where there are two.
+pub(super) fn add(executed: &mut Executed, breaches: Vec<Breach>, device: Option<&str>) {
     executed.findings.extend(breaches.into_iter().map(|breach| Finding {
         rule: breach.rule.to_owned(),
         level: breach.level,
-        device: None,
+        device: device.map(str::to_owned),
         line: None,
         frame: None,
         packet: None,
@@ -78,16 +68,42 @@ pub(super) fn execute(dut: &mut dyn Dut, planned: &Planned<'_>, seed: u64, past:
         seen: breach.seen,
         why: breach.why.to_owned(),
     }));
-    executed
 }
 
 /// A device whose frames are counted.
-struct Counted<'d> {
+pub(super) struct Counted<'d> {
     dut: &'d mut dyn Dut,
+    before: Result<Reading, Ending>,
     tally: Tally,
 }
 
-impl Counted<'_> {
+impl<'d> Counted<'d> {
+    /// Reads the device's counters, once they have `settled` if that is asked for, and counts from here on.
+    pub(super) fn new(dut: &'d mut dyn Dut, settled: bool) -> Counted<'d> {
+        let mut counted = Counted { dut, before: Ok(Reading::new()), tally: Tally::default() };
+        let settled = if settled { counted.settle() } else { Ok(()) };
+        counted.before = settled.and_then(|()| counted.steady_reading());
+        counted.tally = Tally::default();
+        counted
+    }
+
+    /// What the counters say now that the wire does not, or why they cannot be compared. Once.
+    pub(super) fn compare(&mut self) -> Result<Vec<Breach>, Ending> {
+        let before = std::mem::replace(&mut self.before, Ok(Reading::new()))?;
+        let after = self.steady_reading()?;
+        if counters::comparable(&before, &after) == 0 {
+            return Err(Ending::Lacks("gives no counter that is known".to_owned()));
+        }
+        let breaches = counters::compare(&before, &after, &self.tally);
+        if breaches.is_empty() || self.is_virtual() {
+            return Ok(breaches);
+        }
+        // Before a device is blamed.
+        self.settle()?;
+        let after = self.steady_reading()?;
+        Ok(counters::compare(&before, &after, &self.tally))
+    }
+
     /// Gives counters that lag time to come up, where time is real.
     fn settle(&mut self) -> Result<(), Ending> {
         if self.is_virtual() { Ok(()) } else { self.pass(LAG) }
@@ -104,7 +120,8 @@ impl Counted<'_> {
         let mut last: Option<Reading> = None;
         for _ in 0..READINGS {
             let frames = self.tally.frames();
-            self.pass(PAUSE)?;
+            // In virtual time nothing lags, and another device may share the clock.
+            self.pass(if self.is_virtual() { Duration::ZERO } else { PAUSE })?;
             let reading = match self.control(&Command::Counters {}).map_err(ending)? {
                 Reply::Counters(reading) => reading,
                 other => return Err(Ending::Unknown(format!("the agent answers `counters` with {other:?}"))),

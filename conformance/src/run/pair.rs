@@ -9,6 +9,7 @@ use rocespec_reports::outcome::{Device, Level, Run};
 
 use super::bench::{Bench, Pace, Stop, Traffic};
 use super::connection::{Connection, Made, TesterEnd};
+use super::counted::{self, Counted};
 use super::execute::{Executed, choose, lacking};
 use super::judge::{Ending, Known};
 use super::record::Recorder;
@@ -35,6 +36,8 @@ pub struct Pairing {
     pub command: String,
     /// And behind it.
     pub repeat: String,
+    /// Compares the counters of both devices with the wire, where a device gives some that are known.
+    pub counters: bool,
     /// Cases at once, at least 1, where both devices are in virtual time. Others play one after the other.
     pub jobs: usize,
 }
@@ -132,7 +135,11 @@ impl<'d> Couple<'d> {
         let names = pairing.names();
         let mut executed = match &self.lost {
             Some(why) => Executed::nothing(Ending::Unknown(format!("a device is lost: {why}"))),
-            None => self.execute(planned, pairing.seed, &names),
+            None if pairing.counters => self.counted(planned, pairing.seed, &names),
+            None => {
+                let [a, b] = &mut self.ends;
+                execute([&mut **a, &mut **b], &mut self.past, planned, pairing.seed, &names)
+            }
         };
         let mut dead = None;
         if let Ending::Crashed(how) = &executed.ending {
@@ -163,65 +170,100 @@ impl<'d> Couple<'d> {
         if dead.is_empty() { "one of the two".to_owned() } else { dead.join(" and ") }
     }
 
-    fn execute(&mut self, planned: &Planned<'_>, seed: u64, names: &[String; 2]) -> Executed {
-        let Planned { scenario, variant } = planned;
-        let setups = [variant.setup.clone(), variant.setup.of_peer()];
-        for ((dut, setup), name) in self.ends.iter().zip(&setups).zip(names) {
-            if let Some(what) = lacking(&**dut, scenario, setup) {
-                return Executed::nothing(Ending::Lacks(format!("{name} {what}")));
-            }
-        }
-        let chosen = choose(seed, &planned.id(), &BTreeSet::new());
+    /// Plays one case with the counters of both read before and after it.
+    fn counted(&mut self, planned: &Planned<'_>, seed: u64, names: &[String; 2]) -> Executed {
         let [a, b] = &mut self.ends;
-        // Late words of the case before are nobody's traffic now.
-        let mut two = Two::new(&mut **a, &mut **b);
-        if let Err(failed) = two.advance(two.now(), &mut |_, _| ()) {
-            return Executed::nothing(ending(failed.error));
+        let [mut a, mut b] = [Counted::new(&mut **a, false), Counted::new(&mut **b, false)];
+        let mut executed = execute([&mut a, &mut b], &mut self.past, planned, seed, names);
+        if !matches!(executed.ending, Ending::Ran) {
+            return executed;
         }
-        for end in End::BOTH {
-            two.at(end).prepare(&scenario.needs);
-        }
-        let (connection, peered) = match connect(&mut **a, &mut **b, &setups, chosen.sport) {
-            Ok(connections) => connections,
-            Err(error) => {
-                let _ = [a, b].map(|dut| dut.control(&Command::Reset {}));
-                return Executed::nothing(ending(error));
-            }
-        };
-        self.past.extend([connection.device_qpn(), peered.device_qpn()]);
-        let skew = a.profile().timing.slack.max(b.profile().timing.slack);
-        let link = match a.is_virtual() && b.is_virtual() {
-            true => Link::new(DELAY, ()),
-            false => Link::new(Duration::ZERO, ()).patient(PATIENCE),
-        };
-        let traffic = Traffic::new(&**a, &mut **b, &setups[0], peered, u64::from(chosen.qpn.get()));
-        let traffic = traffic.judged(&setups[0], names.clone(), skew, link);
-        let recorder = Recorder::new(a.now());
-        let bench = Bench::new(&mut **a, planned, connection, recorder, Pace::Script, &self.past);
-        let mut bench = bench.with(Some(traffic)).tolerating(skew, &setups[0]);
-        let stop = bench.play();
-        let (connection, peered, mut executed) = bench.finish(match stop {
-            Ok(()) | Err(Stop::Found) => Ending::Ran,
-            Err(Stop::Device(error)) => ending(error),
-        });
-        if !matches!(executed.ending, Ending::Crashed(_)) {
-            let closed =
-                connection.close(&mut **a).and_then(|()| peered.map_or(Ok(()), |peered| peered.close(&mut **b)));
-            if let Err(error @ DutError::Crash(_)) = closed {
-                executed.ending = ending(error);
-            }
-        }
-        // Before a device is blamed.
-        if executed.findings.iter().any(|finding| finding.level >= Level::Should)
-            && matches!(executed.ending, Ending::Ran)
-        {
-            for (dut, name) in self.ends.iter_mut().zip(names) {
-                if let Ok(count @ 1..) = dut.lost_frames() {
-                    executed.hole.get_or_insert_with(|| format!("{count} frames of {name} did not reach it"));
+        for (counted, name) in [a, b].iter_mut().zip(names) {
+            let breaches = match counted.compare() {
+                Ok(breaches) => breaches,
+                Err(death @ Ending::Crashed(_)) => {
+                    executed.ending = death;
+                    return executed;
                 }
+                // Without counters that are known there is nothing to be wrong about.
+                Err(_) => continue,
+            };
+            if !breaches.is_empty() {
+                lost(counted, name, &mut executed);
             }
+            counted::add(&mut executed, breaches, Some(name));
         }
         executed
+    }
+}
+
+fn execute(
+    mut ends: [&mut dyn Dut; 2],
+    past: &mut BTreeSet<Qpn>,
+    planned: &Planned<'_>,
+    seed: u64,
+    names: &[String; 2],
+) -> Executed {
+    let Planned { scenario, variant } = planned;
+    let setups = [variant.setup.clone(), variant.setup.of_peer()];
+    for ((dut, setup), name) in ends.iter().zip(&setups).zip(names) {
+        if let Some(what) = lacking(&**dut, scenario, setup) {
+            return Executed::nothing(Ending::Lacks(format!("{name} {what}")));
+        }
+    }
+    let chosen = choose(seed, &planned.id(), &BTreeSet::new());
+    let [a, b] = &mut ends;
+    // Late words of the case before are nobody's traffic now.
+    let mut two = Two::new(&mut **a, &mut **b);
+    if let Err(failed) = two.advance(two.now(), &mut |_, _| ()) {
+        return Executed::nothing(ending(failed.error));
+    }
+    for end in End::BOTH {
+        two.at(end).prepare(&scenario.needs);
+    }
+    let (connection, peered) = match connect(&mut **a, &mut **b, &setups, chosen.sport) {
+        Ok(connections) => connections,
+        Err(error) => {
+            let _ = [a, b].map(|dut| dut.control(&Command::Reset {}));
+            return Executed::nothing(ending(error));
+        }
+    };
+    past.extend([connection.device_qpn(), peered.device_qpn()]);
+    let skew = a.profile().timing.slack.max(b.profile().timing.slack);
+    let link = match a.is_virtual() && b.is_virtual() {
+        true => Link::new(DELAY, ()),
+        false => Link::new(Duration::ZERO, ()).patient(PATIENCE),
+    };
+    let traffic = Traffic::new(&**a, &mut **b, &setups[0], peered, u64::from(chosen.qpn.get()));
+    let traffic = traffic.judged(&setups[0], names.clone(), skew, link);
+    let recorder = Recorder::new(a.now());
+    let bench = Bench::new(&mut **a, planned, connection, recorder, Pace::Script, past);
+    let mut bench = bench.with(Some(traffic)).tolerating(skew, &setups[0]);
+    let stop = bench.play();
+    let (connection, peered, mut executed) = bench.finish(match stop {
+        Ok(()) | Err(Stop::Found) => Ending::Ran,
+        Err(Stop::Device(error)) => ending(error),
+    });
+    if !matches!(executed.ending, Ending::Crashed(_)) {
+        let closed = connection.close(&mut **a).and_then(|()| peered.map_or(Ok(()), |peered| peered.close(&mut **b)));
+        if let Err(error @ DutError::Crash(_)) = closed {
+            executed.ending = ending(error);
+        }
+    }
+    // Before a device is blamed.
+    if executed.findings.iter().any(|finding| finding.level >= Level::Should) && matches!(executed.ending, Ending::Ran)
+    {
+        for (dut, name) in ends.iter_mut().zip(names) {
+            lost(&mut **dut, name, &mut executed);
+        }
+    }
+    executed
+}
+
+/// Notes frames of a device that are known to be missing.
+fn lost(dut: &mut dyn Dut, name: &str, executed: &mut Executed) {
+    if let Ok(count @ 1..) = dut.lost_frames() {
+        executed.hole.get_or_insert_with(|| format!("{count} frames of {name} did not reach it"));
     }
 }
 

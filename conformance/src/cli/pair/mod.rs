@@ -61,6 +61,11 @@ pub(super) struct Args {
     #[arg(long, value_name = "NUMBER", value_parser = clap::value_parser!(u16).range(1..=MOST_JOBS))]
     jobs: Option<u16>,
 
+    /// Compare the counters of both devices with the wire in every case, and call LOOSE what they say wrongly. Nothing else
+    /// may go on at the devices meanwhile.
+    #[arg(long)]
+    counters: bool,
+
     /// Exit with 1 on LOOSE as well.
     #[arg(long)]
     strict: bool,
@@ -163,7 +168,8 @@ fn play(
         duts: couple.names.clone(),
         seed: args.seed,
         command: format!("rocespec pair {a} {b}"),
-        repeat: args.source.repeat(),
+        repeat: args.source.repeat() + if args.counters { " --counters" } else { "" },
+        counters: args.counters,
         jobs: args.jobs.map_or(usual, usize::from),
     };
     let style = output::style(args.verbose);
