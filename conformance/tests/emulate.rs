@@ -218,6 +218,16 @@ fn over_veth(name: &str, capture: &str) {
 }
 
 #[test]
+fn no_command_is_told_that_cannot_reach_it() {
+    let folder = folder();
+    let wire = format!("unix:{}", folder.path().join("wire").display());
+    let words = ["--on", &wire, "--control", "127.0.0.1:0", "--token", "secret"];
+    let (emulator, says) = Emulator::start(&mut Command::new(ROCESPEC), &words);
+    assert!(says.contains("listens at 127.0.0.1:") && !says.contains("--dut"), "{says}");
+    emulator.stop();
+}
+
+#[test]
 fn between_two_namespaces_through_af_packet_the_verdicts_are_those_in_process() {
     over_veth("packet", "packet");
 }

@@ -79,7 +79,9 @@ pub(super) fn run(args: &Args) -> Outcome {
     let complain = |what: &str| eprintln!("rocespec: {what}");
     let stand = Stand::new(emulator, own.clone(), place.wire, place.door, args.token.clone(), complain)?;
     stop::on_signals();
-    tell(&own, names, &place.dut, args.token.is_some());
+    let with = if names.is_empty() { String::new() } else { format!(" with {names}") };
+    print!("The emulator{with} is {}, {} and {}. Ctrl-C ends it. ", own.mac, own.v4, own.v6);
+    tell(place.dut.as_deref(), &place.control, args.token.is_some());
     stand.serve(&stop::asked).map_err(anyhow::Error::msg)?;
     Ok(0)
 }
@@ -89,8 +91,10 @@ struct Place {
     wire: Wire,
     mtu: Mtu,
     door: Door,
-    /// How a tester names it.
-    dut: String,
+    /// How `rocespec run` names it, where both its ways are such that it can.
+    dut: Option<String>,
+    /// Where its software is reached.
+    control: String,
     _sockets: Vec<Socket>,
 }
 
@@ -120,11 +124,12 @@ impl Place {
             }
             None => door_on_the_network(&control, args.token.as_deref())?,
         };
-        let dut = match path {
-            Some(path) => format!("socket:wire={path},control={control}"),
-            None => format!("nic:INTERFACE,agent={control}"),
+        let dut = match (path, &door) {
+            (Some(path), Door::Unix(_)) => Some(format!("socket:wire={path},control={control}")),
+            (None, Door::Tcp(_)) => Some(format!("nic:INTERFACE,agent={control}")),
+            _ => None,
         };
-        Ok(Place { wire, mtu, door, dut, _sockets: sockets })
+        Ok(Place { wire, mtu, door, dut, control, _sockets: sockets })
     }
 }
 
@@ -159,12 +164,15 @@ fn door_on_the_network(control: &str, token: Option<&str>) -> anyhow::Result<(Do
     Ok((Door::Tcp(listener), address))
 }
 
-/// Says who is where, and the command that tests it.
-fn tell(own: &Addresses, names: &str, dut: &str, has_token: bool) {
-    let with = if names.is_empty() { String::new() } else { format!(" with {names}") };
-    println!("The emulator{with} is {}, {} and {}. Ctrl-C ends it. To test it:", own.mac, own.v4, own.v6);
+/// Says how it is tested.
+fn tell(dut: Option<&str>, control: &str, has_token: bool) {
     let token = if has_token { "ROCESPEC_TOKEN=… " } else { "" };
-    println!("  {token}rocespec run --dut {dut}");
+    match dut {
+        Some(dut) => println!("To test it:\n  {token}rocespec run --dut {dut}"),
+        None => {
+            println!("Its software listens at {control}. `rocespec run` does not know such a pair of ways to a device.")
+        }
+    }
 }
 
 /// A socket in the file system that listens. Its file goes with it.
