@@ -192,10 +192,11 @@ impl Page {
             format!(", lines {} to {} of {}{beside}", window.start + 1, window.end, rungs.len())
         };
         let shown: Vec<usize> = earlier.into_iter().chain(window).collect();
-        self.push(
-            Tone::Heading,
-            format!("trace{which}   (--> to the device, <-- from the device, * its own software)"),
-        );
+        let arrows = match case.is_pair() {
+            true => "<-- from A, --> from B, * their software and the link",
+            false => "--> to the device, <-- from the device, * its own software",
+        };
+        self.push(Tone::Heading, format!("trace{which}   ({arrows})"));
         let width_of = |part: fn(&Rung) -> &str| shown.iter().map(|&at| columns(part(&rungs[at]))).max().unwrap_or(0);
         let (time, frame) = (width_of(|rung| &rung.time), width_of(|rung| &rung.frame));
         let mut next = shown.first().copied().unwrap_or(0);

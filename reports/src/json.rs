@@ -122,8 +122,9 @@ mod tests {
 
     #[test]
     fn the_documented_fields_are_those_of_a_report() {
-        let run = sample::run();
-        let case = sample::gap();
+        let (mut run, mut case) = (sample::run(), sample::gap());
+        run.pair = Some([run.device.clone(), run.device.clone()]);
+        case.findings[0].device = Some("A (emulator)".to_owned());
         let difference = crate::outcome::Difference {
             line: None,
             frame: None,

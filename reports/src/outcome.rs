@@ -127,6 +127,11 @@ impl Case {
         }
     }
 
+    /// Is it one of two devices with each other? The command that repeats it says so.
+    pub fn is_pair(&self) -> bool {
+        self.repeat.starts_with("rocespec pair ")
+    }
+
     /// What was varied, as it stands in the brackets of the id; empty where nothing is.
     pub fn variant_name(&self) -> String {
         let values: Vec<String> = self.variant.iter().map(|(axis, value)| format!("{axis}={value}")).collect();

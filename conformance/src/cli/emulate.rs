@@ -104,8 +104,14 @@ impl Place {
         let control = match (&args.control, path) {
             (Some(control), _) => control.clone(),
             (None, Some(path)) => format!("{UNIX}{path}.control"),
+            (None, None) if args.on.contains('/') => {
+                bail!("--on {0} is no interface; if it is to be a unix socket, say --on {UNIX}{0}", args.on)
+            }
             (None, None) => bail!("--on {} needs --control ADDRESS:PORT, where testers reach its software", args.on),
         };
+        if [&args.on, &control].iter().any(|word| *word == UNIX) {
+            bail!("{UNIX} needs the path of the socket behind it: {UNIX}/tmp/wire");
+        }
         let (wire, mtu) = match path {
             Some(path) => {
                 let socket = Socket::bind(Path::new(path))?;
@@ -158,7 +164,9 @@ fn door_on_the_network(control: &str, token: Option<&str>) -> anyhow::Result<(Do
     if token.is_none() {
         bail!("--control on the network needs a secret: --token, or ROCESPEC_TOKEN in the environment");
     }
-    let listener = TcpListener::bind(address).with_context(|| format!("cannot listen on {address}"))?;
+    let listener = TcpListener::bind(address).with_context(|| {
+        format!("cannot listen on {address}: it has to be an address of this host, and a port that nobody has")
+    })?;
     // With port 0 the system chose one.
     let address = listener.local_addr().unwrap_or(address).to_string();
     Ok((Door::Tcp(listener), address))
@@ -193,6 +201,9 @@ impl Socket {
             Err(error) if error.kind() == ErrorKind::AddrInUse && is_left_behind() => {
                 fs::remove_file(path).with_context(cannot)?;
                 UnixListener::bind(path)
+            }
+            Err(error) if error.kind() == ErrorKind::AddrInUse => {
+                bail!("{}: somebody listens there, or it is another file; take another path", cannot())
             }
             other => other,
         };

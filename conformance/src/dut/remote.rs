@@ -5,7 +5,7 @@
 use std::fmt::Debug;
 use std::time::{Duration, Instant};
 
-use rocespec_control::{Command, Device, Reply, VERSION};
+use rocespec_control::{Command, Device, ErrorCode, Reply, VERSION};
 use rocespec_model::Time;
 
 use super::clock::Clock;
@@ -220,7 +220,13 @@ fn connect(place: &mut dyn Place, clock: Clock) -> Result<(Line, Device), DutErr
         }
         Ok(other) => Err(DutError::Unreachable(format!("{} answers `hello` with {other:?}", place.name()))),
         Err(error) => {
-            let how = life.death().unwrap_or_else(|| with(&error.to_string(), &life.last_words()));
+            let advice = match &error {
+                ControlError::Refused(failure) if failure.code == ErrorCode::Unauthorized => {
+                    "; the agent's token goes into the variable ROCESPEC_TOKEN or, with nic:, into a file: token=FILE"
+                }
+                _ => "",
+            };
+            let how = life.death().unwrap_or_else(|| with(&format!("{error}{advice}"), &life.last_words()));
             Err(DutError::Unreachable(format!("{} did not come up: {how}", place.name())))
         }
     }

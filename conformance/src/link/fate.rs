@@ -48,8 +48,10 @@ impl fmt::Display for Fate {
             0 => "arrives",
             _ => "arrives more than once",
         })?;
-        if self.behind > 0 {
-            write!(f, " behind {} others", self.behind)?;
+        match self.behind {
+            0 => {}
+            1 => f.write_str(" behind another one")?,
+            many => write!(f, " behind {many} others")?,
         }
         let late = self.late + self.queued;
         if late > Duration::ZERO {

@@ -49,7 +49,7 @@ impl std::str::FromStr for Rate {
 
     /// A share from 0 to 1 in whole parts per million (`0.01`, `1e-5`), or percent (`1%`, `0.5%`).
     fn from_str(text: &str) -> Result<Rate, String> {
-        let wrong = || format!("{text:?} is no share of whole parts per million; write 0.01, 1e-2 or 1%");
+        let wrong = || format!("{text:?} is no share from 0 to 1 in whole parts per million; write 0.01, 1e-2 or 1%");
         let (number, hundredth) = text.strip_suffix('%').map_or((text, 0), |number| (number, 2));
         let (number, exponent) = number.split_once(['e', 'E']).unwrap_or((number, "0"));
         let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));

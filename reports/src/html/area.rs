@@ -177,7 +177,7 @@ fn part<'r>(run: &'r Run, case: &'r Case, place: usize, anchor: &'r str) -> Part
         reason: if evidence::is_told(case) { "" } else { &case.reason },
         pcapng: case.pcapng.as_deref().and_then(links::address),
         findings: case.findings.iter().map(|finding| found(run, finding)).collect(),
-        ladder: Ladder::of(case),
+        ladder: Ladder::of(case, run.pair.as_ref()),
         golden: Diff::of(run, case),
         broken: None,
     };

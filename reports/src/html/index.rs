@@ -113,9 +113,10 @@ fn judgement(run: &Run) -> String {
     if run.cases.is_empty() {
         return "Nothing was run.".to_owned();
     }
+    let whose = if run.pair.is_some() { "a device" } else { "the device" };
     let mut said = match failed {
-        0 => "No rule that the device must keep was broken".to_owned(),
-        n => format!("{} of {} broke a rule that the device must keep", n, counted(run.cases.len(), "case")),
+        0 => format!("No rule that {whose} must keep was broken"),
+        n => format!("{} of {} broke a rule that {whose} must keep", n, counted(run.cases.len(), "case")),
     };
     if run.count(Verdict::Xfail) > 0 {
         let known = counted(run.count(Verdict::Xfail), "known deviation");

@@ -1,7 +1,7 @@
 //! The packet ladder: both ends as vertical lines, time from top to bottom, an arrow for each packet.
 
 use crate::examination;
-use crate::outcome::{Actor, Case, Finding, TraceLine};
+use crate::outcome::{Actor, Case, Device, Finding, TraceLine};
 use crate::text::{cut, cut_middle, milliseconds, one_line};
 
 /// Most arrows in a picture; of a longer trace, those around the first mark are drawn.
@@ -117,9 +117,11 @@ impl Rung {
 }
 
 impl Ladder {
-    /// The picture of a case; `None` when nothing happened in it.
-    pub(crate) fn of(case: &Case) -> Option<Ladder> {
-        Ladder::draw(&happenings(case), ["tester", "device"])
+    /// The picture of a case; `None` when nothing happened in it. Of two devices with each other A stands on the right,
+    /// where the device under test stands otherwise.
+    pub(crate) fn of(case: &Case, pair: Option<&[Device; 2]>) -> Option<Ladder> {
+        let Some([a, b]) = pair else { return Ladder::draw(&happenings(case), ["tester", "device"]) };
+        Ladder::draw(&happenings(case), [&format!("B ({})", b.dut), &format!("A ({})", a.dut)])
     }
 
     /// The picture of the packets around a finding in a capture; `None` when there are none.
@@ -258,7 +260,7 @@ mod tests {
 
     #[test]
     fn a_packet_that_did_not_come_has_its_place_in_time() {
-        let ladder = Ladder::of(&sample::gap()).unwrap();
+        let ladder = Ladder::of(&sample::gap(), None).unwrap();
         let kinds: Vec<Kind> = ladder.rungs.iter().map(|rung| rung.kind).collect();
         assert_eq!(kinds, [Kind::Software, Kind::ToDevice, Kind::FromDevice, Kind::ToDevice, Kind::Missing]);
         let missing = ladder.rungs.last().unwrap();
@@ -271,14 +273,14 @@ mod tests {
     fn what_is_no_packet_is_not_drawn_as_one() {
         let mut case = sample::gap();
         case.findings[0].line = Some(case.script_line);
-        assert_eq!(Ladder::of(&case).unwrap().rungs.last().unwrap().kind, Kind::Wrong);
+        assert_eq!(Ladder::of(&case, None).unwrap().rungs.last().unwrap().kind, Kind::Wrong);
         case.findings[0].line = Some(0);
-        assert_eq!(Ladder::of(&case).unwrap().rungs.last().unwrap().kind, Kind::Wrong);
+        assert_eq!(Ladder::of(&case, None).unwrap().rungs.last().unwrap().kind, Kind::Wrong);
     }
 
     #[test]
     fn the_offending_packet_is_marked_with_its_rule() {
-        let ladder = Ladder::of(&sample::crash()).unwrap();
+        let ladder = Ladder::of(&sample::crash(), None).unwrap();
         let marked: Vec<u64> =
             ladder.rungs.iter().filter(|rung| rung.remark.is_some()).filter_map(|r| r.frame).collect();
         assert_eq!(marked, [10, 11, 12, 13, 14]);
@@ -286,13 +288,20 @@ mod tests {
     }
 
     #[test]
+    fn of_two_devices_both_have_their_names() {
+        let device = |dut: &str| Device { dut: dut.to_owned(), ..sample::run().device };
+        let ladder = Ladder::of(&sample::gap(), Some(&[device("emulator"), device("rxe:6.1")])).unwrap();
+        assert_eq!(ladder.ends, ["B (rxe:6.1)", "A (emulator)"]);
+    }
+
+    #[test]
     fn rungs_do_not_overlap_and_lie_inside_the_picture() {
         for case in &sample::run().cases {
-            let Some(ladder) = Ladder::of(case) else { continue };
+            let Some(ladder) = Ladder::of(case, None) else { continue };
             assert!(ladder.rungs.windows(2).all(|pair| pair[0].y + RUNG <= pair[1].y), "{}", case.id());
             assert!(ladder.rungs.iter().all(|rung| rung.y + REMARK < ladder.height));
         }
-        assert_eq!(Ladder::of(&sample::run().cases[1]), None);
+        assert_eq!(Ladder::of(&sample::run().cases[1], None), None);
     }
 
     #[test]
@@ -301,7 +310,7 @@ mod tests {
         let line = case.trace[0].clone();
         case.trace = (1..=1000).map(|n| TraceLine { frame: Some(n), ..line.clone() }).collect();
         case.findings.iter_mut().for_each(|finding| finding.frame = Some(700));
-        let ladder = Ladder::of(&case).unwrap();
+        let ladder = Ladder::of(&case, None).unwrap();
         assert_eq!((ladder.rungs.len(), ladder.left_out), (LONGEST, (639, 261)));
         assert!(ladder.rungs[BEFORE].remark.is_some());
     }

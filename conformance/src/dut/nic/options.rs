@@ -57,7 +57,15 @@ impl Options {
         for word in words {
             let (name, value) = word.split_once('=').unwrap_or((word, ""));
             match name {
-                "agent" if !value.is_empty() => options.agent = Some(value.to_owned()),
+                "agent" if !value.is_empty() => {
+                    let has_port = value.rsplit_once(':').is_some_and(|(_, port)| port.parse::<u16>().is_ok());
+                    if !has_port || value.parse::<Ipv6Addr>().is_ok() {
+                        return Err(wrong(format!(
+                            "agent={value} names no port; say HOST:PORT, as 192.0.2.7:4792 or [fd00::7]:4792"
+                        )));
+                    }
+                    options.agent = Some(value.to_owned());
+                }
                 "token" if !value.is_empty() => options.token = Some(read_token(value)?),
                 "capture" => {
                     options.capture = match value {
@@ -167,6 +175,9 @@ mod tests {
         assert!(refused("agent=a:1").contains("nic:eth0,agent="));
         assert!(refused("eth0,agnet=a:1").contains("agent=HOST:PORT"));
         assert!(refused("eth0,agent=").contains("agent=HOST:PORT"));
+        for no_port in ["192.0.2.7", "fd00::7", "lab:", "lab:x", "lab:65536"] {
+            assert!(refused(&format!("eth0,agent={no_port}")).contains("HOST:PORT, as"), "{no_port}");
+        }
         assert!(refused("eth0,capture=tcpdump").contains("packet or pcap"));
         assert!(refused("eth0,echo=maybe").contains("on or off"));
         assert!(refused("eth0,ip4=fd00::1").contains("IPv4 address"));
