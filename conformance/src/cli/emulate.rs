@@ -178,7 +178,9 @@ fn tell(dut: Option<&str>, control: &str, has_token: bool) {
     match dut {
         Some(dut) => println!("To test it:\n  {token}rocespec run --dut {dut}"),
         None => {
-            println!("Its software listens at {control}. `rocespec run` does not know such a pair of ways to a device.")
+            println!(
+                "Its software listens at {control}. `rocespec run` does not know such a pair of ways to a device."
+            );
         }
     }
 }
