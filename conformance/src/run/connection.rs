@@ -314,8 +314,11 @@ fn find_gid<'d>(
 ) -> Result<&'d rocespec_control::Gid, DutError> {
     let kind = if network == Network::V1 { GidKind::RoceV1 } else { GidKind::RoceV2 };
     let is_v4 = |gid: &Ipv6Addr| gid.to_ipv4_mapped().is_some();
+    // An entry that is not in use may be told as well, all zero.
     let fits = |gid: &&rocespec_control::Gid| {
-        gid.kind == kind && (network == Network::V1 || is_v4(&gid.gid) == (network == Network::V4))
+        gid.kind == kind
+            && !gid.gid.is_unspecified()
+            && (network == Network::V1 || is_v4(&gid.gid) == (network == Network::V4))
     };
     // The entry that is most likely reached without a router: the first of those that share most of the tester's address.
     let ours = if network == Network::V4 { tester.v4.to_ipv6_mapped() } else { tester.v6 };
