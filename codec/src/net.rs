@@ -227,6 +227,14 @@ impl<'a> Net<'a> {
         }
     }
 
+    /// Routers that it may still pass: TTL or hop limit.
+    pub fn hop_limit(&self) -> u8 {
+        match self {
+            Net::V4(ip) => ip.ttl,
+            Net::V6(ip) | Net::Grh(ip) => ip.hop_limit,
+        }
+    }
+
     /// DSCP and ECN octet.
     pub fn traffic_class(&self) -> u8 {
         match self {

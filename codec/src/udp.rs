@@ -1,7 +1,7 @@
 //! UDP, as far as RoCE v2 needs it.
 
 use crate::frame::Roce;
-use crate::net::Net;
+use crate::net::{Net, PROTOCOL_UDP};
 use crate::wire;
 
 /// Destination port of RoCE v2 (CA17-20).
@@ -48,7 +48,6 @@ impl Udp {
 /// The UDP checksum that belongs to the packet, its ICRC included: never 0, which stands for none (RFC 768, RFC 8200
 /// section 8.1). A packet without UDP gets one all the same.
 pub fn right_udp_checksum(packet: &Roce<'_>) -> u16 {
-    const PROTOCOL: u8 = 17;
     let udp = packet.udp.unwrap_or(Udp { sport: 0, dport: ROCE_V2_PORT, len: 0, checksum: 0 });
     let (mut sum, mut odd) = (0u64, false);
     let mut add = |bytes: &[u8]| {
@@ -67,7 +66,7 @@ pub fn right_udp_checksum(packet: &Roce<'_>) -> u16 {
             add(&ip.dst.octets());
         }
     }
-    add(&[0, PROTOCOL]);
+    add(&[0, PROTOCOL_UDP]);
     add(&udp.len.to_be_bytes());
     add(&Udp { checksum: 0, ..udp }.bytes());
     add(&packet.bth.bytes());

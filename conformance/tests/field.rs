@@ -1,24 +1,18 @@
 //! Captures from the field, which lie beside some checkouts only: each is judged as it was understood by hand. Where
 //! they are not there, their tests say that they were skipped.
 
-use std::path::PathBuf;
+mod common;
+
 use std::process::{Command, Output};
 
 use libtest_mimic::{Arguments, Failed, Trial};
 use serde_json::Value;
 
-/// Beside the checkout, or where `ROCESPEC_CAPTURES` says.
-fn folder() -> PathBuf {
-    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/captures");
-    std::env::var_os("ROCESPEC_CAPTURES").map_or_else(|| PathBuf::from(beside), PathBuf::from)
-}
-
 /// The exit code of `rocespec check` and what it says of a file.
 fn check(file: &str, words: &[&str]) -> (Option<i32>, Value) {
-    let path = folder().join(file);
     let mut command = Command::new(env!("CARGO_BIN_EXE_rocespec"));
     let Output { status, stdout, .. } =
-        command.arg("check").arg(path).args(["--format", "json"]).args(words).output().unwrap();
+        command.arg("check").arg(common::field(file)).args(["--format", "json"]).args(words).output().unwrap();
     let examination: Value = serde_json::from_slice(&stdout).unwrap_or_default();
     (status.code(), examination["files"][0].clone())
 }
@@ -85,7 +79,7 @@ fn main() {
 
 /// A test of one capture.
 fn trial(file: &'static str, test: fn() -> Result<(), Failed>) -> Trial {
-    let is_there = folder().join(file).exists();
+    let is_there = common::field(file).exists();
     let kind = if is_there { "" } else { "skipped: no folder with captures lies beside the checkout" };
     Trial::test(file, test).with_kind(kind).with_ignored_flag(!is_there)
 }

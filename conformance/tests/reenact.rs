@@ -110,19 +110,13 @@ fn what_cannot_be_made_is_said() {
     assert!(text(&cut.stderr).contains("it stops in front of frame 5, after 3 steps"), "{}", text(&cut.stderr));
 }
 
-/// Captures of others lie beside some checkouts only.
-fn field(name: &str) -> Option<PathBuf> {
-    let folder = std::env::var_os("ROCESPEC_CAPTURES").map(PathBuf::from);
-    let path = folder.map(|folder| folder.join(name)).filter(|path| path.exists());
-    if path.is_none() {
-        eprintln!("skipped: ROCESPEC_CAPTURES names no folder with {name}");
-    }
-    path
-}
-
 #[test]
 fn a_connection_that_hangs_becomes_a_test_of_the_end_that_did_it() {
-    let Some(path) = field("rping-2400-bytes-stall.pcap") else { return };
+    let path = common::field("rping-2400-bytes-stall.pcap");
+    if !path.exists() {
+        eprintln!("skipped: {} is not there", path.display());
+        return;
+    }
     let made = rocespec(&["scenario", path.to_str().unwrap()]);
     assert_eq!(made.status.code(), Some(0), "{}", text(&made.stderr));
     let said = text(&made.stdout);

@@ -65,7 +65,7 @@ pub struct CaptureFile {
 pub struct Connection {
     /// 1 = first of the file. What `--connection` takes.
     pub number: u32,
-    /// `RC`, `UC`, `UD`, `XRC`.
+    /// `RC`, `UC`, `UD`, `XRC`; `CNP` where nothing but congestion notifications was seen.
     pub transport: String,
     /// How the two directions were found to belong together.
     pub paired: Paired,

@@ -144,7 +144,10 @@ impl Connection {
     pub(super) fn one_of_many(&mut self) {
         self.counts.one_of_many();
         self.findings.one_of_many();
-        self.ends.iter_mut().for_each(|end| end.wrong_icrcs.one_of_many());
+        for end in &mut self.ends {
+            end.wrong_icrcs.one_of_many();
+            end.doubtful.one_of_many();
+        }
     }
 
     /// The other direction has been found.

@@ -21,13 +21,13 @@ pub(in crate::check) use side::{Class, Side};
 
 /// Statistics of one connection, as they grow.
 #[derive(Debug, Clone)]
-pub struct Counts {
+pub(super) struct Counts {
     /// What each end sent.
-    pub(in crate::check) sides: [Side; 2],
+    pub(super) sides: [Side; 2],
     /// The requests of each end, with the responses of the other.
     exchanges: [Exchange; 2],
     /// Of its first packet that has one of its own.
-    pub(in crate::check) transport: Option<Transport>,
+    pub(super) transport: Option<Transport>,
     picture: Picture,
 }
 
@@ -39,19 +39,19 @@ impl Default for Counts {
 
 impl Counts {
     /// Of a connection with no packets yet.
-    pub fn new() -> Counts {
+    pub(super) fn new() -> Counts {
         let (sides, exchanges) = Default::default();
         Counts { sides, exchanges, transport: None, picture: Picture::new() }
     }
 
     /// There are thousands of connections: each has a small picture. To be said before the first packet.
-    pub(in crate::check) fn one_of_many(&mut self) {
+    pub(super) fn one_of_many(&mut self) {
         self.picture = Picture::small();
     }
 
     /// A packet from one of the two ends, 0 or 1, that is no copy of another one. `mtu` is the path MTU of the
     /// connection in bytes, as far as it is known: it says how many PSNs a READ takes.
-    pub fn note(&mut self, from: usize, seen: &Seen<'_>, mtu: Option<usize>) {
+    pub(super) fn note(&mut self, from: usize, seen: &Seen<'_>, mtu: Option<usize>) {
         let from = from & 1;
         let bth = &seen.packet.bth;
         let transport = bth.opcode.transport();
@@ -80,7 +80,7 @@ impl Counts {
     }
 
     /// What is reported: what each end sent, and the points of the picture in the order of their frames.
-    pub fn finish(mut self) -> ([Sent; 2], Vec<Point>) {
+    pub(super) fn finish(mut self) -> ([Sent; 2], Vec<Point>) {
         for (side, exchange) in self.sides.iter_mut().zip(&self.exchanges) {
             exchange.finish(side);
         }

@@ -24,7 +24,7 @@ use path::Sender;
 
 /// Collects faults: first of every connection, then of all of them.
 #[derive(Debug)]
-pub struct Faults<'a> {
+pub(super) struct Faults<'a> {
     link: &'a Link,
     said: Said,
     found: Found,
@@ -34,7 +34,7 @@ pub struct Faults<'a> {
 
 impl<'a> Faults<'a> {
     /// Of a file whose link has said all that it says.
-    pub fn new(link: &'a Link) -> Faults<'a> {
+    pub(super) fn new(link: &'a Link) -> Faults<'a> {
         Faults {
             link,
             said: Said::by(link),
@@ -46,7 +46,7 @@ impl<'a> Faults<'a> {
 
     /// A connection of the file that has ended.
     /// `agreed_mtu` is the path MTU that the connection manager said, in bytes.
-    pub fn connection(&mut self, number: u32, ends: &[End; 2], agreed_mtu: Option<usize>, counts: &Counts) {
+    pub(super) fn connection(&mut self, number: u32, ends: &[End; 2], agreed_mtu: Option<usize>, counts: &Counts) {
         // Datagrams, of which the connection manager's are some, go by rules of their own.
         let is_connected = matches!(counts.transport, Some(Transport::Rc | Transport::Uc | Transport::Xrc));
         if !is_connected {
@@ -64,7 +64,7 @@ impl<'a> Faults<'a> {
     }
 
     /// All of them, those that cost something first, each kind of weight in the order of the frames.
-    pub fn finish(mut self) -> Vec<Fault> {
+    pub(super) fn finish(mut self) -> Vec<Fault> {
         for (address, sender) in &self.senders {
             sender.judge(&mut self.found, address);
             congestion::judge_sender(&mut self.found, address, sender);

@@ -21,12 +21,12 @@ pub(in crate::check) use pauses::{Sender, Storm};
 const MOST_ADDRESSES: usize = 256;
 
 /// Classes of a sender, and PAUSE, which stops them all, as one more.
-pub(in crate::check) const CLASSES: usize = 9;
-pub(in crate::check) const PAUSE: usize = 8;
+pub(super) const CLASSES: usize = 9;
+pub(super) const PAUSE: usize = 8;
 
 /// What was said on the link.
 #[derive(Debug, Clone, Default)]
-pub struct Link {
+pub(super) struct Link {
     speed: Option<LinkSpeed>,
     senders: BTreeMap<MacAddr, Sender>,
     announcements: BTreeMap<MacAddr, Announcement>,
@@ -34,12 +34,12 @@ pub struct Link {
 
 impl Link {
     /// A link of this speed; `None` where nobody says it.
-    pub fn new(speed: Option<LinkSpeed>) -> Link {
+    pub(super) fn new(speed: Option<LinkSpeed>) -> Link {
         Link { speed, ..Link::default() }
     }
 
     /// A MAC control frame: its number and its time in nanoseconds since the first frame of the file.
-    pub fn control(&mut self, number: u64, time_ns: u64, frame: &MacControl<'_>) {
+    pub(super) fn control(&mut self, number: u64, time_ns: u64, frame: &MacControl<'_>) {
         let is_to_group = frame.eth.dst == MAC_CONTROL_DESTINATION && frame.eth.tags.is_empty();
         let is_pause = matches!(frame.control, Control::Pause(_));
         if matches!(frame.control, Control::Other(_)) || !is_to_group && !is_pause {
@@ -52,26 +52,26 @@ impl Link {
     }
 
     /// An LLDP frame: its number.
-    pub fn lldp(&mut self, number: u64, frame: &Lldp<'_>) {
+    pub(super) fn lldp(&mut self, number: u64, frame: &Lldp<'_>) {
         if let Some(announcement) = entry(&mut self.announcements, frame.eth.src) {
             announcement.note(number, frame);
         }
     }
 
     /// What is reported: the pauses of each sender.
-    pub fn pauses(&self) -> Vec<Pauses> {
+    pub(super) fn pauses(&self) -> Vec<Pauses> {
         self.senders.iter().map(|(from, sender)| sender.report(*from, self.speed)).collect()
     }
 
-    pub(in crate::check) fn speed(&self) -> Option<LinkSpeed> {
+    pub(super) fn speed(&self) -> Option<LinkSpeed> {
         self.speed
     }
 
-    pub(in crate::check) fn senders(&self) -> &BTreeMap<MacAddr, Sender> {
+    pub(super) fn senders(&self) -> &BTreeMap<MacAddr, Sender> {
         &self.senders
     }
 
-    pub(in crate::check) fn announcements(&self) -> &BTreeMap<MacAddr, Announcement> {
+    pub(super) fn announcements(&self) -> &BTreeMap<MacAddr, Announcement> {
         &self.announcements
     }
 }

@@ -9,11 +9,11 @@
 mod artefacts;
 mod connection;
 mod copies;
-pub mod counts;
+mod counts;
 mod doubt;
-pub mod faults;
+mod faults;
 mod findings;
-pub mod link;
+mod link;
 mod membership;
 pub mod packet;
 mod read;
@@ -44,7 +44,6 @@ use traffic::Traffic;
 /// Examines one capture.
 #[derive(Debug)]
 pub struct Check {
-    options: Options,
     opener: Opener,
     traffic: Traffic,
     artefacts: Artefacts,
@@ -63,10 +62,10 @@ impl Check {
     /// Nothing has come. `ports` are UDP ports that are RoCE v2 besides 4791.
     pub fn new(options: Options, ports: &[u16]) -> Check {
         Check {
-            traffic: Traffic::new(options.clone()),
+            link: Link::new(options.speed),
+            traffic: Traffic::new(options),
             opener: Opener::with_ports(ports),
             artefacts: Artefacts::default(),
-            link: Link::new(options.speed),
             loose: Collected::default(),
             frames: 0,
             packets: 0,
@@ -74,7 +73,6 @@ impl Check {
             start_ns: None,
             span_ns: (u64::MAX, 0),
             last_ns: 0,
-            options,
         }
     }
 
@@ -126,13 +124,13 @@ impl Check {
             }
             Look::Broken { error, from } => {
                 self.packets += 1;
-                if from.is_none_or(|from| self.options.judges(from)) {
+                if from.is_none_or(|from| self.traffic.options.judges(from)) {
                     self.loose.add_loose(captured.number, time_ns, undecodable(&error));
                 }
             }
             Look::Hidden { form, from } => {
                 self.packets += 1;
-                if self.options.judges(from) {
+                if self.traffic.options.judges(from) {
                     self.loose.add_loose(captured.number, time_ns, hidden_breach(form));
                 }
             }

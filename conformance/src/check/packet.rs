@@ -3,7 +3,7 @@
 use std::net::Ipv6Addr;
 
 use rocespec_codec::lldp::Lldp;
-use rocespec_codec::{DecodeError, Frame, Info, MacControl, Net, Roce, Udp, decode, decode_lax, icrc};
+use rocespec_codec::{DecodeError, Frame, Info, MacControl, Roce, Udp, decode, decode_lax, icrc};
 
 use crate::capture::FrameRef;
 use crate::capture::inside::{Around, Inside};
@@ -39,11 +39,6 @@ impl<'a> Seen<'a> {
         let place = Place::default();
         Seen { number, time_ns, packet, info, is_cut: false, right_icrc: None, frame: &[], original_len: 0, place }
     }
-
-    /// True when the ICRC is right, as far as can be seen.
-    pub fn is_intact(&self) -> bool {
-        self.right_icrc.is_none_or(|right| right == self.packet.icrc)
-    }
 }
 
 /// Where a frame was captured: two copies of one packet differ in it.
@@ -63,12 +58,8 @@ impl Place {
             _ => 0,
         };
         let (dst, src) = (packet.eth.dst.0, packet.eth.src.0);
-        let hop_limit = match packet.net {
-            Net::V4(ip) => ip.ttl,
-            Net::V6(ip) | Net::Grh(ip) => ip.hop_limit,
-        };
         let vlan = packet.eth.tags.first().map_or(0, |tag| tag.tci).to_be_bytes();
-        let link = [dst[4], dst[5], src[4], src[5], vlan[0], vlan[1], hop_limit, 0];
+        let link = [dst[4], dst[5], src[4], src[5], vlan[0], vlan[1], packet.net.hop_limit(), 0];
         Place { interface: (captured.interface, cooked), link: u64::from_be_bytes(link) }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 
-use rocespec_codec::{Info, Qpn, Transport};
+use rocespec_codec::{Info, Qpn, Transport, mad};
 use rocespec_model::LinkSpeed;
 use rocespec_reports::examination::Paired;
 use rustc_hash::FxHashMap;
@@ -51,7 +51,7 @@ impl Options {
 /// Connections.
 #[derive(Debug, Default)]
 pub(super) struct Traffic {
-    options: Options,
+    pub(super) options: Options,
     pub(super) connections: Vec<Member>,
     /// Which connection a way belongs to, and which of its ends sends there.
     ways: FxHashMap<Way, (usize, usize)>,
@@ -99,7 +99,7 @@ impl Traffic {
     pub(super) fn packet(&mut self, seen: &Seen<'_>) {
         let transport = seen.packet.bth.opcode.transport();
         match transport {
-            Transport::Ud if seen.packet.bth.dest_qp == MANAGEMENT => {
+            Transport::Ud if mad::is_management(&seen.packet.bth) => {
                 if let Some(agreed) = self.set_up.note(seen) {
                     self.agree(&agreed, seen.number);
                 }
@@ -417,9 +417,6 @@ impl Stored {
         }
     }
 }
-
-/// The queue pair of the connection manager.
-const MANAGEMENT: Qpn = Qpn::new(1);
 
 /// An address as packets are asked for it.
 fn gid(address: IpAddr) -> Ipv6Addr {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use rocespec_model::LinkSpeed;
-use rocespec_reports::examination::{CaptureFile, Examination, Finding, SCHEMA};
+use rocespec_reports::examination::{CaptureFile, Examination, Findings, SCHEMA};
 use rocespec_reports::outcome::Level;
 use rocespec_reports::{folder, terminal};
 
@@ -114,15 +114,17 @@ fn files_named(files: &[PathBuf]) -> &'static str {
 
 /// The rules that findings name.
 fn rules(files: &[CaptureFile]) -> Vec<rocespec_reports::outcome::Rule> {
-    let named = |id: &str| files.iter().flat_map(findings).any(|finding| finding.rule == id);
+    let told = || files.iter().flat_map(findings).flat_map(|found| &found.first);
+    let named = |id: &str| told().any(|finding| finding.rule == id);
     let ledger = Ledger::embedded();
     let mut rules: Vec<_> = ledger.rules().iter().filter(|rule| named(&rule.id)).map(Rule::for_report).collect();
     rules.sort_by(|one, other| one.id.cmp(&other.id));
     rules
 }
 
-fn findings(file: &CaptureFile) -> impl Iterator<Item = &Finding> {
-    file.connections.iter().map(|connection| &connection.findings).chain([&file.loose]).flat_map(|found| &found.first)
+/// What was found in each connection, and in frames that belong to none.
+fn findings(file: &CaptureFile) -> impl Iterator<Item = &Findings> {
+    file.connections.iter().map(|connection| &connection.findings).chain([&file.loose])
 }
 
 impl Args {
@@ -142,16 +144,11 @@ fn code(args: &Args, examination: &Examination) -> u8 {
     if examination.files.iter().any(|file| file.error.is_some()) {
         return 2;
     }
-    let counts = examination.files.iter().flat_map(|file| {
-        let connected = file.connections.iter().map(|connection| &connection.findings);
-        connected.chain([&file.loose]).flat_map(|found| &found.counts)
-    });
-    let is_broken = counts.into_iter().any(|broken| broken.level == Level::Must);
-    match args.strangers(&examination.files).is_empty() {
-        _ if is_broken => 1,
-        true => 0,
-        false => 2,
+    let mut counts = examination.files.iter().flat_map(findings).flat_map(|found| &found.counts);
+    if counts.any(|broken| broken.level == Level::Must) {
+        return 1;
     }
+    if args.strangers(&examination.files).is_empty() { 0 } else { 2 }
 }
 
 fn speed(text: &str) -> Result<LinkSpeed, String> {

@@ -103,10 +103,6 @@ impl Flows {
             return at;
         }
         let at = self.all.len();
-        let hop_limit = match seen.net {
-            Net::V4(ip) => ip.ttl,
-            Net::V6(ip) | Net::Grh(ip) => ip.hop_limit,
-        };
         self.all.push(Flow {
             key,
             transport: opcode.transport(),
@@ -116,7 +112,7 @@ impl Flows {
             last_request: None,
             tries: 0,
             source_port: None,
-            hop_limit,
+            hop_limit: seen.net.hop_limit(),
             pkey: seen.bth.pkey,
             packets: Vec::new(),
         });

@@ -25,6 +25,7 @@ use rocespec_reports::outcome::Level;
 pub(crate) use lint::icrc as wrong_icrc;
 pub use lint::undecodable;
 pub use pause::{Port, PortConfig};
+pub(crate) use stream::is_read_like;
 pub use stream::{FAR, OTHER_PAYLOAD, StreamConfig};
 
 use congestion::Congestion;

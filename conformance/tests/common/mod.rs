@@ -2,7 +2,7 @@
 //! order.
 #![allow(dead_code, unreachable_pub, missing_docs, reason = "each test file uses its own part")]
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use rocespec::capture::{CapturedFrame, Reader};
 use rocespec::dut::{Addresses, Dut, DutError, Emulator, Stamped};
@@ -32,6 +32,12 @@ pub fn frame_in(scope: &Scope<'_>, line: &str) -> Vec<u8> {
     let (mut buffer, mut out) = ([0; 8192], [0; 8192]);
     let read = parse(line, scope, &mut buffer).unwrap_or_else(|error| panic!("{line}: {error}"));
     read.encode(&mut out).unwrap().to_vec()
+}
+
+/// A capture from the field, which lies beside some checkouts only, or where `ROCESPEC_CAPTURES` says.
+pub fn field(name: &str) -> PathBuf {
+    let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/captures");
+    std::env::var_os("ROCESPEC_CAPTURES").map_or_else(|| PathBuf::from(beside), PathBuf::from).join(name)
 }
 
 /// The frames of a capture file.

@@ -8,6 +8,7 @@ use rocespec_reports::examination::Mark;
 use super::sequence::{Place, Sequence};
 use super::side::Side;
 use crate::check::packet::Seen;
+use crate::oracle::is_read_like;
 
 /// A packet that fills a gap this soon, with no NAK before it, was overtaken: no timeout of a device is as short, and
 /// one that was told of the gap would have been told by a NAK.
@@ -24,7 +25,6 @@ const FAR: i32 = 1 << 22;
 const MOST_PSNS: u32 = 1 << 22;
 
 const READ: u8 = Opcode::RC_RDMA_READ_REQUEST.operation();
-const ATOMIC_WRITE: u8 = Opcode::RC_ATOMIC_WRITE.operation();
 const ACKNOWLEDGE: u8 = Opcode::RC_ACKNOWLEDGE.operation();
 
 /// What asks a requester to send again.
@@ -123,7 +123,7 @@ impl Exchange {
         }
         self.again = None;
         self.behind_late = None;
-        self.wait_for(seen, psns, info);
+        self.wait_for(seen, psns);
         new
     }
 
@@ -155,12 +155,12 @@ impl Exchange {
     }
 
     #[inline]
-    fn wait_for(&mut self, seen: &Seen<'_>, psns: u32, info: &Info) {
+    fn wait_for(&mut self, seen: &Seen<'_>, psns: u32) {
         let bth = &seen.packet.bth;
         if bth.opcode.transport() == Transport::Uc {
             return;
         }
-        let is_read_like = is_read_like(bth.opcode, info);
+        let is_read_like = is_read_like(bth.opcode);
         if (bth.ack_req || is_read_like) && self.waiting.len() < MOST_WAITING {
             self.waiting.push_back((bth.psn, seen.time_ns));
         }
@@ -286,11 +286,4 @@ fn psns(packet: &Roce<'_>, info: &Info, mtu: Option<usize>) -> (u32, bool) {
         // It fits into the smallest MTU, or nobody knows.
         _ => (1, len > 256),
     }
-}
-
-/// Answered with data, and limited in number: READ, ATOMICs, and what annex A19 added.
-#[inline]
-fn is_read_like(opcode: Opcode, info: &Info) -> bool {
-    let operation = opcode.operation();
-    operation == READ || operation == ATOMIC_WRITE || info.has(Header::AtomicEth) || info.has(Header::Feth)
 }

@@ -1,6 +1,6 @@
 //! What one end sent, as it is counted while packets come.
 
-use rocespec_codec::{Ecn, Info, NakCode, Net, Opcode, PayloadRule, RnrTimer};
+use rocespec_codec::{Ecn, Info, NakCode, Opcode, PayloadRule, RnrTimer};
 use rocespec_reports::examination::Sent;
 
 use crate::check::packet::Seen;
@@ -100,10 +100,7 @@ impl Side {
         if ecn == Ecn::Ce {
             self.mark(seen, is_cnp);
         }
-        let hop_limit = match packet.net {
-            Net::V4(ip) => ip.ttl,
-            Net::V6(ip) | Net::Grh(ip) => ip.hop_limit,
-        };
+        let hop_limit = packet.net.hop_limit();
         let [least, most] = self.hop_limits.unwrap_or([hop_limit; 2]);
         self.hop_limits = Some([least.min(hop_limit), most.max(hop_limit)]);
         if hop_limit <= 1 && self.last_hop_frame.is_none() {

@@ -98,6 +98,21 @@ fn at_the_port_of_a_device_what_is_missing_was_not_sent() {
     assert_eq!(broken(&file), [(3, "rc.requester.psn-order")]);
 }
 
+/// However many packets break how many rules, and whether the capture holds their ICRCs or zeroes in place of them.
+#[test]
+fn of_one_connection_among_thousands_less_is_told() {
+    for icrc in ["right", "0x0"] {
+        let line = |qp: u64, psn: u64| format!("> UC_SEND_ONLY qp={qp:#x} psn=@{psn} 8B tver=1 resv6=1 icrc={icrc}");
+        let lines: Vec<String> = (0x100..0x502).flat_map(|qp| [line(qp, 0), line(qp, 1)]).collect();
+        let file = examine(&frames(&lines.join("\n")));
+        let told = |at: usize| {
+            let found = &file.connections[at].findings;
+            (found.first.len(), found.counts.iter().map(|rule| rule.count).sum::<u64>())
+        };
+        assert_eq!((told(0), told(0x401)), ((4, 4), (2, 4)), "{icrc}");
+    }
+}
+
 #[test]
 fn a_capture_may_begin_among_duplicates() {
     let script = "

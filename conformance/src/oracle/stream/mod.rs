@@ -126,7 +126,8 @@ impl Stream {
 }
 
 /// A response of its own answers it, with data, and it counts as one of those that are limited in number.
-fn is_read_like(opcode: Opcode) -> bool {
+#[inline]
+pub(crate) fn is_read_like(opcode: Opcode) -> bool {
     matches!(opcode.operation(), READ | COMPARE_SWAP | FETCH_ADD | FLUSH | ATOMIC_WRITE)
 }
 
