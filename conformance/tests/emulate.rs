@@ -203,8 +203,8 @@ fn ip(words: &[&str]) -> bool {
 }
 
 /// The verdicts over a veth pair, frames captured so.
-fn over_veth(name: &str, capture: &str) {
-    let Some(lab) = Lab::new(name) else { return };
+fn over_veth(capture: &str) {
+    let Some(lab) = Lab::new(capture) else { return };
     let folder = folder();
     let profile: PathBuf = folder.path().join("patient.toml");
     let words = ["--on", "device0", "--control", "192.0.2.2:4792"];
@@ -229,11 +229,11 @@ fn no_command_is_told_that_cannot_reach_it() {
 
 #[test]
 fn between_two_namespaces_through_af_packet_the_verdicts_are_those_in_process() {
-    over_veth("packet", "packet");
+    over_veth("packet");
 }
 
 #[cfg(feature = "live")]
 #[test]
 fn between_two_namespaces_through_libpcap_the_verdicts_are_those_in_process() {
-    over_veth("pcap", "pcap");
+    over_veth("pcap");
 }

@@ -28,6 +28,12 @@ pub use prepared::{Prepared, PreparedQp, PreparedRegion};
 pub use remote::Remote;
 pub use two::{Failed, Two};
 
+/// The tester's addresses where nobody says otherwise: those that it has towards the emulator.
+const TESTER: Addresses = {
+    let [_, tester] = Emulator::places();
+    tester
+};
+
 /// Ends a wait for the device.
 pub type Waker = Arc<dyn Fn() + Send + Sync>;
 

@@ -22,7 +22,7 @@ const HOP_LIMIT: u8 = 64;
 pub(super) struct Station {
     emulator: Emulator,
     pub(super) own: Addresses,
-    /// Begins when the emulator's own time does.
+    /// What the emulator's time is moved along with.
     clock: Clock,
     quota: Quota,
 }
@@ -159,11 +159,10 @@ impl Service for Software<'_> {
         }
     }
 
-    /// The emulator begins anew, and its time with it.
+    /// The emulator begins anew. Its time catches up with the clock before anything comes.
     fn leave(&mut self) {
         self.station.quota = Quota::default();
         // In memory, where nothing can fail.
         let _ = self.station.emulator.restart();
-        self.station.clock = Clock::new();
     }
 }

@@ -45,8 +45,9 @@ impl Wire {
         nic::refuse_addresses_of_this_host(own)?;
         let mtu = nic::path_mtu(&interface).ok_or_else(|| {
             DutError::Unreachable(format!(
-                "{name} has an MTU of {}, which is too small for RoCE: `ip link set dev {name} mtu 4200`",
-                interface.mtu
+                "{name} has an MTU of {}, which is too small for RoCE: `ip link set dev {name} mtu {}`",
+                interface.mtu,
+                nic::ROOMY_MTU
             ))
         })?;
         Ok((Wire(Kind::Interface(interface)), mtu))

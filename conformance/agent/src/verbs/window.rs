@@ -4,7 +4,7 @@ use std::ptr;
 use std::rc::Rc;
 
 use rdma_mummy_sys as ibv;
-use rocespec_control::{Access, BindRequest, Failure, WindowKind};
+use rocespec_control::{BindRequest, Failure, WindowKind};
 
 use super::context::Context;
 use super::memory::Memory;
@@ -44,9 +44,7 @@ impl Window {
     /// Posts the request. The range lies inside the region.
     pub(super) fn bind(&mut self, qp: &QueuePair, memory: &Memory, request: &BindRequest) -> Result<(), Failure> {
         // A window has a peer's rights alone.
-        let remote: Vec<Access> =
-            request.access.iter().filter(|right| **right != Access::LocalWrite).copied().collect();
-        let flags = access_flags(&remote) & !ibv::ibv_access_flags::IBV_ACCESS_LOCAL_WRITE.0;
+        let flags = access_flags(&request.access) & !ibv::ibv_access_flags::IBV_ACCESS_LOCAL_WRITE.0;
         let bind_info = ibv::ibv_mw_bind_info {
             mr: memory.mr(),
             addr: memory.region().va + request.offset,

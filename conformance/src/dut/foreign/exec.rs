@@ -13,12 +13,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{ORDER_LIMIT, Software, TESTER};
+use super::{ORDER_LIMIT, Software};
 use crate::dut::clock::Clock;
 use crate::dut::control_client::ControlClient;
 use crate::dut::process::{Manner, Process};
 use crate::dut::remote::{Control, Life, Line, Place, Remote};
-use crate::dut::{Addresses, DutError, Prepared, port};
+use crate::dut::{Addresses, DutError, Prepared, TESTER, port};
 use crate::profile::Profile;
 
 /// How long the command may take until it has connected, on a busy machine, and then to its first answer.

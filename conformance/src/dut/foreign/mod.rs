@@ -8,13 +8,7 @@ mod tests;
 
 use std::time::Duration;
 
-use super::{Addresses, Emulator, Prepared};
-
-/// The tester's addresses where nobody says otherwise: those that it has towards the emulator.
-const TESTER: Addresses = {
-    let [_, tester] = Emulator::places();
-    tester
-};
+use super::Prepared;
 
 /// How long a device may take for an order. Its software is on this machine.
 const ORDER_LIMIT: Duration = Duration::from_secs(5);

@@ -7,12 +7,12 @@ use std::time::{Duration, Instant};
 
 use rocespec_control::{Command, VERSION};
 
-use super::{ORDER_LIMIT, Software, TESTER};
+use super::{ORDER_LIMIT, Software};
 use crate::dut::clock::Clock;
 use crate::dut::control_client::ControlClient;
 use crate::dut::nic::options::token_of_environment;
 use crate::dut::remote::{Control, Line, OutOfSight, Place, Remote};
-use crate::dut::{Addresses, DutError, Prepared, port};
+use crate::dut::{Addresses, DutError, Prepared, TESTER, port};
 use crate::profile::Profile;
 
 /// How long a device may take for its first answer.
@@ -62,11 +62,8 @@ impl Socket {
             (None, Some(prepared)) => Software::Prepared(prepared),
             (Some(_), Some(_)) => return Err("--dut socket: take control=PATH or --qp FILE, not both".to_owned()),
             (None, None) => {
-                return Err(
-                    "--dut socket: who drives the device? Say control=PATH, or give its queue pairs with --qp \
-                            FILE"
-                        .to_owned(),
-                );
+                let who = "who drives the device? Say control=PATH, or give its queue pairs with --qp FILE";
+                return Err(format!("--dut socket: {who}"));
             }
         };
         Ok(Socket { wire, software, tester, patience: PATIENCE, known: false })

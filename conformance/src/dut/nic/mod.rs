@@ -20,7 +20,7 @@ use std::net::{TcpStream, ToSocketAddrs, UdpSocket};
 use std::time::Duration;
 
 use rocespec_codec::Mtu;
-use rocespec_control::{Command, Device};
+use rocespec_control::{Command, Device, VERSION};
 
 use self::interface::Interface;
 use self::options::{Capture, Options};
@@ -39,6 +39,8 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const HEADERS: usize = 40 + 8 + 12 + 4 + 16 + 4 + 3 + 4;
 /// Longest packet of RoCE, with a path MTU of 4096.
 const LONGEST_PACKET: usize = 4096 + HEADERS;
+/// MTU of an interface with room for it.
+pub(crate) const ROOMY_MTU: usize = 4200;
 /// Ethernet header and two VLAN tags.
 const ETHERNET: usize = 14 + 2 * 4;
 
@@ -125,10 +127,7 @@ impl Place for Nic {
     }
 
     fn hello(&self) -> Command {
-        match Command::hello() {
-            Command::Hello { version, .. } => Command::Hello { version, token: self.options.token() },
-            other => other,
-        }
+        Command::Hello { version: VERSION, token: self.options.token() }
     }
 
     fn patience(&self) -> Duration {
@@ -149,7 +148,7 @@ impl Place for Nic {
             "the device's port has a path MTU of {path}, and {name} has an MTU of {mtu}, which is too small for its packets: \
              `ip link set dev {name} mtu {}` (and the same for switches on the way), or give the device's interface a \
              smaller MTU",
-            needed.max(4200)
+            needed.max(ROOMY_MTU)
         )))
     }
 }
@@ -193,8 +192,7 @@ fn too_long(interface: &Interface, length: usize) -> Result<(), PortError> {
     }
     let Interface { name, mtu, .. } = interface;
     Err(PortError::Failed(format!(
-        "a frame of {length} bytes does not fit through {name}, whose MTU is {mtu}: `ip link set dev {name} mtu {}`",
-        LONGEST_PACKET.max(4200)
+        "a frame of {length} bytes does not fit through {name}, whose MTU is {mtu}: `ip link set dev {name} mtu {ROOMY_MTU}`"
     )))
 }
 

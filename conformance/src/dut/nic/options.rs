@@ -8,16 +8,12 @@ use std::str::FromStr;
 
 use rocespec_codec::MacAddr;
 
-use crate::dut::{Addresses, DutError};
+use crate::dut::{Addresses, DutError, TESTER};
 
 /// The variable that has the agent's token where no file is named.
-pub(crate) const TOKEN: &str = "ROCESPEC_TOKEN";
+const TOKEN: &str = "ROCESPEC_TOKEN";
 /// Longest token, in bytes.
 const MAX_TOKEN: u64 = 4096;
-
-/// The tester's own addresses where none are named: those that it has towards every other device.
-const V4: Ipv4Addr = Ipv4Addr::new(10, 0, 0, 1);
-const V6: Ipv6Addr = Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 1);
 
 /// How frames are captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -51,9 +47,8 @@ impl Options {
         if interface.is_empty() || interface.contains('=') {
             return Err(wrong("say the interface first: nic:eth0,agent=192.0.2.7:4792".to_owned()));
         }
-        let capture = Capture::Packet;
-        let mut options =
-            Options { interface, agent: None, token: None, capture, mac: None, v4: V4, v6: V6, echo: true };
+        let (capture, Addresses { v4, v6, .. }) = (Capture::Packet, TESTER);
+        let mut options = Options { interface, agent: None, token: None, capture, mac: None, v4, v6, echo: true };
         for word in words {
             let (name, value) = word.split_once('=').unwrap_or((word, ""));
             match name {

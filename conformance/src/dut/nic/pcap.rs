@@ -4,13 +4,13 @@
 use std::os::fd::AsRawFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use ::pcap::{Active, Capture, Direction, Error, Precision};
 use rocespec_model::Time;
 
 use super::interface::Interface;
-use super::socket::wait;
+use super::socket::{since_epoch, wait};
 use super::stamps::Stamps;
 use super::{filled, longest_frame, losses, no_permission, put_together, too_long};
 use crate::dut::clock::Clock;
@@ -97,7 +97,9 @@ impl Source for Input {
                     if cut < whole {
                         return Err(put_together(&self.interface, whole));
                     }
-                    let time = self.stamps.time(stamp(packet.header.ts.tv_sec, packet.header.ts.tv_usec));
+                    // In the precision that was asked for the second number counts nanoseconds.
+                    let stamp = since_epoch(packet.header.ts.tv_sec, packet.header.ts.tv_usec);
+                    let time = self.stamps.time(stamp);
                     seen(time, packet.data);
                 }
                 Err(Error::TimeoutExpired) => break,
@@ -109,12 +111,6 @@ impl Source for Input {
         }
         Ok(())
     }
-}
-
-/// In the precision that was asked for the second number counts nanoseconds.
-fn stamp(seconds: i64, nanos: i64) -> Option<SystemTime> {
-    let since = Duration::from_secs(u64::try_from(seconds).ok()?) + Duration::from_nanos(u64::try_from(nanos).ok()?);
-    SystemTime::UNIX_EPOCH.checked_add(since)
 }
 
 struct Output {

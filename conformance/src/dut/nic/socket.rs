@@ -163,7 +163,8 @@ impl PacketSocket {
             match (header.cmsg_level, header.cmsg_type) {
                 (libc::SOL_SOCKET, libc::SCM_TIMESTAMPNS) => {
                     // SAFETY: a message of this kind carries a `timespec`, any bytes are one, and it need not be aligned.
-                    arrival.stamp = since_epoch(unsafe { data.cast::<libc::timespec>().read_unaligned() });
+                    let time = unsafe { data.cast::<libc::timespec>().read_unaligned() };
+                    arrival.stamp = since_epoch(time.tv_sec, time.tv_nsec);
                 }
                 (libc::SOL_PACKET, libc::PACKET_AUXDATA) => {
                     // SAFETY: as above, with a `tpacket_auxdata`.
@@ -193,9 +194,10 @@ pub(super) fn wait(descriptor: RawFd, limit: Duration) -> io::Result<bool> {
     }
 }
 
-fn since_epoch(time: libc::timespec) -> Option<SystemTime> {
-    let seconds = Duration::from_secs(u64::try_from(time.tv_sec).ok()?);
-    SystemTime::UNIX_EPOCH.checked_add(seconds + Duration::from_nanos(u64::try_from(time.tv_nsec).ok()?))
+/// A stamp of the system's clock. How wide its numbers are depends on the machine.
+pub(super) fn since_epoch(seconds: impl TryInto<u64>, nanos: impl TryInto<u64>) -> Option<SystemTime> {
+    let since = Duration::from_secs(seconds.try_into().ok()?) + Duration::from_nanos(nanos.try_into().ok()?);
+    SystemTime::UNIX_EPOCH.checked_add(since)
 }
 
 fn tag(aux: libc::tpacket_auxdata) -> Option<(u16, u16)> {

@@ -435,7 +435,6 @@ fn without_the_capability_the_message_has_the_command_that_grants_it() {
 }
 
 #[test]
-fn the_interfaces_own_losses_are_read_where_it_counts_them() {
-    // What the number is, nobody knows; that an interface which is not there has none, we do.
+fn an_interface_that_is_not_there_has_lost_nothing() {
     assert_eq!(losses::of_interface("nonexistent0"), 0);
 }

@@ -1,10 +1,12 @@
 //! Pings for the tester's addresses are answered: a lab that set up its wire tries it so, and so do we the other way round.
 
-use super::neighbour::{ICMPV6, IPV6, IPV6_HEADER, checksum};
+use std::net::Ipv6Addr;
+
+use super::neighbour::{ICMPV6, IPV6, IPV6_HEADER, checksum, checksum_v6};
 use crate::dut::Addresses;
 
-pub(crate) const IPV4: [u8; 2] = [0x08, 0x00];
-pub(crate) const ICMP: u8 = 1;
+pub(super) const IPV4: [u8; 2] = [0x08, 0x00];
+pub(super) const ICMP: u8 = 1;
 pub(crate) const REQUEST: u8 = 8;
 pub(crate) const REPLY: u8 = 0;
 const V6_REQUEST: u8 = 128;
@@ -45,15 +47,14 @@ pub(crate) fn echo(mac: &[u8], tester: &Addresses, destination: std::net::Ipv4Ad
 pub(super) fn v6(frame: &[u8], packet: &[u8], tester: &Addresses) -> Option<Vec<u8>> {
     let length = usize::from(u16::from_be_bytes([*packet.get(4)?, *packet.get(5)?]));
     let message = packet.get(IPV6_HEADER..IPV6_HEADER + length)?;
-    let (source, destination) = (packet.get(8..24)?, packet.get(24..40)?);
-    if message.len() < ICMP_HEADER || message[0] != V6_REQUEST || *destination != tester.v6.octets() {
+    let source = Ipv6Addr::from(*packet.get(8..24)?.first_chunk::<16>()?);
+    if message.len() < ICMP_HEADER || message[0] != V6_REQUEST || packet[24..40] != tester.v6.octets() {
         return None;
     }
     let mut answer = [&[V6_REPLY, 0, 0, 0], &message[4..]].concat();
-    let pseudo = [&tester.v6.octets(), source, &(length as u32).to_be_bytes(), &[0, 0, 0, ICMPV6]].concat();
-    let sum = checksum(&[&pseudo, &answer]);
+    let sum = checksum_v6(tester.v6, source, &answer);
     answer[2..4].copy_from_slice(&sum.to_be_bytes());
-    let header = [&[0x60, 0, 0, 0], &packet[4..6], &[ICMPV6, 64], &tester.v6.octets(), source].concat();
+    let header = [&[0x60, 0, 0, 0], &packet[4..6], &[ICMPV6, 64], &tester.v6.octets(), &source.octets()].concat();
     Some([&frame[6..12], &tester.mac.0, &IPV6, &header, &answer].concat())
 }
 

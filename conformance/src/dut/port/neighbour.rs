@@ -91,7 +91,7 @@ fn solicitation(frame: &[u8], packet: &[u8], tester: &Addresses) -> Option<Vec<u
 }
 
 /// The checksum of ICMPv6 over its pseudo header (RFC 4443 section 2.3).
-fn checksum_v6(source: Ipv6Addr, destination: Ipv6Addr, message: &[u8]) -> u16 {
+pub(super) fn checksum_v6(source: Ipv6Addr, destination: Ipv6Addr, message: &[u8]) -> u16 {
     let length = (message.len() as u32).to_be_bytes();
     checksum(&[&[&source.octets()[..], &destination.octets(), &length, &[0, 0, 0, ICMPV6]].concat(), message])
 }

@@ -8,10 +8,10 @@ use std::process::{Command, Stdio};
 use super::guest::Guest;
 use crate::dut::process::{Manner, Process};
 
-/// What a dying kernel, its init or QEMU itself says.
 const MANNER: Manner = Manner {
     name: "QEMU",
     voice: "the console",
+    // What a dying kernel, its init or QEMU itself says.
     words_of_death: &[
         "Kernel panic",
         "BUG: ",
