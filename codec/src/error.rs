@@ -29,6 +29,13 @@ pub enum Layer {
     Icrc,
 }
 
+impl Layer {
+    /// True for the layers around RoCE: a frame that cannot be read there need not be RoCE at all.
+    pub fn is_around_roce(self) -> bool {
+        matches!(self, Layer::Ethernet | Layer::Vlan | Layer::Ipv4 | Layer::Ipv6)
+    }
+}
+
 impl fmt::Display for Layer {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {

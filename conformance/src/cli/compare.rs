@@ -91,7 +91,7 @@ pub(super) fn run(args: &Args) -> Outcome {
     }
     stop::on_signals();
     let options = Options { seed: args.seed, repeat: repeat(args), explanations: &explanations };
-    let bar = progress(planned.len());
+    let bar = progress(planned.len(), "cases");
     let mut summary = Summary::new(dut.as_ref(), &args.device.dut, args.seed, &explanations);
     let mut failure = None;
     let mut done = |compared: Compared| {

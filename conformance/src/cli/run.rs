@@ -9,7 +9,8 @@ use anyhow::{Context as _, bail};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rocespec_reports::claim::{self, FRAMES};
 use rocespec_reports::outcome::{Case, Run};
-use rocespec_reports::{folder, json, junit, terminal};
+use rocespec_reports::terminal::{self, Style};
+use rocespec_reports::{folder, json, junit};
 
 use super::{Outcome, decode, device, goldens, output, scenarios, stop};
 use crate::profile::Profile;
@@ -17,7 +18,7 @@ use crate::run::{self, Done, Options, Watch};
 use crate::scenario::Scenario;
 
 /// Most cases at once.
-const MOST_JOBS: i64 = 256;
+pub(super) const MOST_JOBS: i64 = 256;
 
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
@@ -106,39 +107,13 @@ pub(super) fn run(args: &Args) -> Outcome {
     };
 
     let style = output::style(args.verbose);
-    let mut flow = terminal::Flow::new(style);
-    let bar = progress(planned.len());
-    let mut bad = 0usize;
-    let mut failure = None;
-    let mut done = |done: &mut Done| {
-        if let Err(error) = write_frames(&args.report, done) {
-            failure.get_or_insert(error);
-        }
-        goldens.look(done);
-        let told = flow.case(&done.case);
-        if !told.is_empty() {
-            bar.suspend(|| {
-                if let Err(error) = print(&mut std::io::stdout().lock(), &told) {
-                    failure.get_or_insert(error);
-                }
-            });
-        }
-    };
-    let mut finished = |case: &Case| {
-        if case.verdict.exit_code(args.strict) != 0 {
-            bad += 1;
-            bar.set_message(format!(", {bad} to look at"));
-        }
-        bar.inc(1);
-    };
-    let watch = Watch { stop: &stop::asked, finished: &mut finished, done: &mut done };
-    let mut result = run::run_watched(&mut *dut, &planned, &options, watch);
+    let shown = Shown { report: &args.report, cases: planned.len(), style, strict: args.strict };
+    let (mut result, failure) =
+        shown.follow(&mut |done| goldens.look(done), |watch| run::run_watched(&mut *dut, &planned, &options, watch));
+    drop(dut);
     result.command = command();
     result.filter.clone_from(&args.filters);
     result.complete = args.is_whole() && !stop::asked();
-    bar.finish_and_clear();
-    drop(dut);
-    print(&mut std::io::stdout().lock(), &flow.finish())?;
     write_reports(args, &result, junit, json)?;
     if let Some(error) = failure {
         return Err(error);
@@ -183,15 +158,64 @@ fn warn_of_stale_deviations(profile: &Profile, catalogue: &[Scenario]) {
     }
 }
 
-/// A bar on standard error while a person looks at it.
-pub(super) fn progress(cases: usize) -> ProgressBar {
+/// How a run is shown while it goes on, and where its frames go.
+pub(super) struct Shown<'a> {
+    pub(super) report: &'a Path,
+    pub(super) cases: usize,
+    pub(super) style: Style,
+    pub(super) strict: bool,
+}
+
+impl Shown<'_> {
+    /// Shows the run that `play` makes. `look` sees each result before it is shown. Gives what could not be written, too.
+    pub(super) fn follow(
+        &self,
+        look: &mut dyn FnMut(&mut Done),
+        play: impl FnOnce(Watch<'_>) -> Run,
+    ) -> (Run, Option<anyhow::Error>) {
+        let mut flow = terminal::Flow::new(self.style);
+        let bar = progress(self.cases, "cases");
+        let mut failure = None;
+        let mut done = |done: &mut Done| {
+            if let Err(error) = write_frames(self.report, done) {
+                failure.get_or_insert(error);
+            }
+            look(done);
+            let told = flow.case(&done.case);
+            if !told.is_empty() {
+                bar.suspend(|| {
+                    if let Err(error) = print(&mut std::io::stdout().lock(), &told) {
+                        failure.get_or_insert(error);
+                    }
+                });
+            }
+        };
+        let mut bad = 0usize;
+        let mut finished = |case: &Case| {
+            if case.verdict.exit_code(self.strict) != 0 {
+                bad += 1;
+                bar.set_message(format!(", {bad} to look at"));
+            }
+            bar.inc(1);
+        };
+        let run = play(Watch { stop: &stop::asked, finished: &mut finished, done: &mut done });
+        bar.finish_and_clear();
+        if let Err(error) = print(&mut std::io::stdout().lock(), &flow.finish()) {
+            failure.get_or_insert(error);
+        }
+        (run, failure)
+    }
+}
+
+/// A bar on standard error while a person looks at it. `what` is what it counts.
+pub(super) fn progress(count: usize, what: &str) -> ProgressBar {
     let target = match std::io::stderr().is_terminal() {
         true => ProgressDrawTarget::stderr(),
         false => ProgressDrawTarget::hidden(),
     };
-    let template = "{bar:30} {pos}/{len} cases{msg}, {elapsed} gone, about {eta} left";
-    let style = ProgressStyle::with_template(template).expect("a template that is right");
-    ProgressBar::with_draw_target(Some(cases as u64), target).with_style(style)
+    let template = format!("{{bar:30}} {{pos}}/{{len}} {what}{{msg}}, {{elapsed}} gone, about {{eta}} left");
+    let style = ProgressStyle::with_template(&template).expect("a template that is right");
+    ProgressBar::with_draw_target(Some(count as u64), target).with_style(style)
 }
 
 /// Makes the folder and takes it for this run. It is ours as long as what comes back lives.
@@ -220,7 +244,7 @@ fn lock(folder: &Path) -> anyhow::Result<File> {
     Ok(file)
 }
 
-pub(super) fn write_frames(folder: &Path, done: &mut Done) -> anyhow::Result<()> {
+fn write_frames(folder: &Path, done: &mut Done) -> anyhow::Result<()> {
     if done.pcapng.is_empty() {
         return Ok(());
     }

@@ -16,9 +16,10 @@ pub(crate) mod switchboard;
 mod two;
 pub mod vm;
 
+use std::net::Ipv6Addr;
 use std::sync::Arc;
 
-use rocespec_control::{Command, Device, Failure, Reply};
+use rocespec_control::{Command, Device, Failure, Gid, Reply};
 use rocespec_model::Time;
 
 use crate::profile::Profile;
@@ -137,6 +138,14 @@ pub struct Addresses {
     pub v4: std::net::Ipv4Addr,
     /// IPv6 address.
     pub v6: std::net::Ipv6Addr,
+}
+
+/// The entry of a device's GID table that is most likely reached from this address without a router: of those that fit, the
+/// first of those that share most of it. An entry that is not in use may be told as well, all zero; it never fits.
+pub(crate) fn nearest_gid(device: &Device, from: Ipv6Addr, fits: impl Fn(&Gid) -> bool) -> Option<&Gid> {
+    let shared = |gid: &&Gid| (gid.gid.to_bits() ^ from.to_bits()).leading_zeros();
+    let candidates = device.gids.iter().filter(|gid| !gid.gid.is_unspecified() && fits(gid));
+    candidates.min_by_key(|gid| std::cmp::Reverse(shared(gid)))
 }
 
 /// What goes wrong with a device.

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use rocespec_codec::notation::{self, Region, Scope};
-use rocespec_codec::{Frame, Layer, Net, Qpn, RKey, Roce, Transport, decode};
+use rocespec_codec::{Frame, Net, Qpn, RKey, Roce, Transport, decode};
 use rocespec_reports::outcome::{Actor, TraceLine};
 
 use super::packet;
@@ -86,7 +86,7 @@ impl Form {
             Ok(frame @ Frame::MacControl(_)) => Some(notation::print_frame(&frame, &device.scope).elided().to_string()),
             Ok(_) => None,
             Err(error) => {
-                let roce = !matches!(error.layer, Layer::Ethernet | Layer::Vlan | Layer::Ipv4 | Layer::Ipv6);
+                let roce = !error.layer.is_around_roce();
                 roce.then(|| format!("cannot be decoded: {error}"))
             }
         }

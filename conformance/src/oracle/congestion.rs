@@ -5,6 +5,12 @@ use rocespec_reports::outcome::Level;
 
 use super::{Breach, must};
 
+/// A NAK that tells of a gap.
+pub(crate) fn is_sequence_nak(packet: &Roce<'_>) -> bool {
+    packet.bth.opcode.headers().contains(&Header::Aeth)
+        && packet.ext.aeth.syndrome.class() == SyndromeClass::Nak(NakCode::PsnSequenceError)
+}
+
 /// The marks that a queue pair has met, and the CNPs that answered them.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Congestion {
@@ -39,10 +45,7 @@ impl Congestion {
 
     /// A packet that is no CNP has left.
     pub(super) fn sent(&mut self, packet: &Roce<'_>) {
-        let nak = SyndromeClass::Nak(NakCode::PsnSequenceError);
-        if packet.bth.opcode.headers().contains(&Header::Aeth) && packet.ext.aeth.syndrome.class() == nak {
-            self.naks += 1;
-        }
+        self.naks += u64::from(is_sequence_nak(packet));
     }
 
     /// A CNP has left. `is_whole`: every mark has passed here. A capture may have been made before the switch that marks, or

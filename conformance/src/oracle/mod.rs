@@ -22,6 +22,7 @@ use rocespec_codec::{Ethernet, Info, MacAddr, PKey, Psn, Qpn, Roce, Transport, i
 use rocespec_model::Time;
 use rocespec_reports::outcome::Level;
 
+pub(crate) use congestion::is_sequence_nak;
 pub(crate) use lint::icrc as wrong_icrc;
 pub use lint::undecodable;
 pub use pause::{Port, PortConfig};
@@ -44,6 +45,12 @@ pub struct Breach {
     pub seen: String,
     /// Why this is a fault.
     pub why: &'static str,
+}
+
+impl std::fmt::Display for Breach {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "expected {}, saw {}: {}", self.expected, self.seen, self.why)
+    }
 }
 
 /// The two ends of a connection, as the device that is judged sees them.

@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use rocespec_codec::notation::{self, Line};
 use rocespec_codec::{
-    Frame, Header, Layer, Msn, Opcode, Psn, Qpn, Roce, Syndrome, SyndromeClass, Transport, decode, encode, encoded_len,
+    Frame, Header, Msn, Opcode, Psn, Qpn, Roce, Syndrome, SyndromeClass, Transport, decode, encode, encoded_len,
 };
 use rocespec_control::Command;
 use rocespec_model::Time;
@@ -337,7 +337,7 @@ impl<'d> Bench<'d> {
             }
             Ok(_) => (format!("not RoCE, {} bytes", bytes.len()), Vec::new(), false),
             Err(error) => {
-                let roce = !matches!(error.layer, Layer::Ethernet | Layer::Vlan | Layer::Ipv4 | Layer::Ipv6);
+                let roce = !error.layer.is_around_roce();
                 let breaches = if roce { vec![oracle::undecodable(&error)] } else { Vec::new() };
                 (format!("cannot be decoded: {error}"), breaches, false)
             }
@@ -423,8 +423,9 @@ impl<'d> Bench<'d> {
 fn only_answers(action: &Action) -> bool {
     let (Action::Send(packet) | Action::SendCut { packet, .. }) = action else { return true };
     let word = packet.text.split_whitespace().next().unwrap_or_default();
-    matches!(word, "CNP" | "PFC" | "PAUSE" | "ACK" | "NAK" | "RNR_NAK" | "ACKNOWLEDGE" | "ATOMIC_ACKNOWLEDGE")
+    matches!(word, "PFC" | "PAUSE" | "ACK" | "NAK" | "RNR_NAK" | "ACKNOWLEDGE" | "ATOMIC_ACKNOWLEDGE")
         || word.contains("READ_RESPONSE")
+        || packet.is_cnp()
 }
 
 /// The one of two PSNs that lies further on.

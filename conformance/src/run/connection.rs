@@ -13,7 +13,7 @@ use rocespec_control::{
 };
 
 use super::objects::Objects;
-use crate::dut::{Addresses, Dut, DutError};
+use crate::dut::{Addresses, Dut, DutError, nearest_gid};
 use crate::golden::Form;
 use crate::oracle::Station;
 use crate::scenario::{Network, Setup, TesterMemory};
@@ -314,16 +314,11 @@ fn find_gid<'d>(
 ) -> Result<&'d rocespec_control::Gid, DutError> {
     let kind = if network == Network::V1 { GidKind::RoceV1 } else { GidKind::RoceV2 };
     let is_v4 = |gid: &Ipv6Addr| gid.to_ipv4_mapped().is_some();
-    // An entry that is not in use may be told as well, all zero.
-    let fits = |gid: &&rocespec_control::Gid| {
-        gid.kind == kind
-            && !gid.gid.is_unspecified()
-            && (network == Network::V1 || is_v4(&gid.gid) == (network == Network::V4))
+    let fits = |gid: &rocespec_control::Gid| {
+        gid.kind == kind && (network == Network::V1 || is_v4(&gid.gid) == (network == Network::V4))
     };
-    // The entry that is most likely reached without a router: the first of those that share most of the tester's address.
     let ours = if network == Network::V4 { tester.v4.to_ipv6_mapped() } else { tester.v6 };
-    let differs_at = |gid: &&rocespec_control::Gid| (gid.gid.to_bits() ^ ours.to_bits()).leading_zeros();
-    device.gids.iter().filter(fits).min_by_key(|gid| std::cmp::Reverse(differs_at(gid))).ok_or_else(|| {
+    nearest_gid(device, ours, fits).ok_or_else(|| {
         let network = match network {
             Network::V4 => "RoCE v2 over IPv4",
             Network::V6 => "RoCE v2 over IPv6",

@@ -40,10 +40,8 @@ pub(super) fn execute(dut: &mut dyn Dut, planned: &Planned<'_>, seed: u64, past:
     }
     match dut.compare() {
         Ok(breaches) => {
-            if !breaches.is_empty()
-                && let Ok(count @ 1..) = dut.lost_frames()
-            {
-                executed.hole.get_or_insert_with(|| format!("{count} frames of the device did not reach it"));
+            if !breaches.is_empty() {
+                executed.note_lost(&mut dut, "the device");
             }
             add(&mut executed, breaches, None);
         }

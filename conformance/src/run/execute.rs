@@ -51,6 +51,18 @@ impl Executed {
             once: false,
         }
     }
+
+    /// A device is about to be blamed for what its packets or its software said.
+    pub(super) fn blames(&self) -> bool {
+        matches!(self.ending, Ending::Ran) && self.findings.iter().any(|finding| finding.level >= Level::Should)
+    }
+
+    /// Before a device is blamed: notes frames of it that are known to be missing. `name` is what it is called.
+    pub(super) fn note_lost(&mut self, dut: &mut dyn Dut, name: &str) {
+        if let Ok(count @ 1..) = dut.lost_frames() {
+            self.hole.get_or_insert_with(|| format!("{count} frames of {name} did not reach it"));
+        }
+    }
 }
 
 /// Plays the case. `past` holds the queue pair numbers that the tester used before; those of this case are added.
@@ -108,12 +120,8 @@ pub(super) fn execute(
     {
         executed.ending = ending(error);
     }
-    // Before the device is blamed.
-    if executed.findings.iter().any(|finding| finding.level >= Level::Should)
-        && matches!(executed.ending, Ending::Ran)
-        && let Ok(count @ 1..) = dut.lost_frames()
-    {
-        executed.hole.get_or_insert_with(|| format!("{count} frames of the device did not reach it"));
+    if executed.blames() {
+        executed.note_lost(dut, "the device");
     }
     executed
 }

@@ -48,6 +48,13 @@ pub struct Options {
     pub counters: bool,
 }
 
+impl Options {
+    /// The command that repeats a case.
+    fn command(&self, planned: &Planned<'_>) -> String {
+        format!("rocespec run '{}'{} --seed {}", planned.id(), self.repeat, self.seed)
+    }
+}
+
 /// A finished case and its frames.
 pub struct Done {
     /// The result.
@@ -94,7 +101,7 @@ pub fn run_watched(dut: &mut dyn Dut, planned: &[Planned<'_>], options: &Options
     }
     let (cases, observations) = results.finish(|index| {
         let not_run = Executed::nothing(Ending::Unknown("not run: the run was stopped".to_owned()));
-        conclude(&Known::one(dut.profile()), &planned[index], options, not_run).case
+        conclude(&Known::one(dut.profile()), &planned[index], options.command(&planned[index]), not_run).case
     });
     let device =
         Device { dut: options.dut.clone(), profile: dut.profile().name.clone(), system: dut.device().system.clone() };
@@ -110,7 +117,8 @@ fn outcome(device: Device, seed: u64, observations: Vec<Observation>, cases: Vec
     Run { schema: SCHEMA, tool, device, pair: None, seed, command, filter, complete, rules, observations, cases }
 }
 
-fn conclude(known: &Known<'_>, planned: &Planned<'_>, options: &Options, mut executed: Executed) -> Done {
+/// The result of a case; `repeat` is the command that repeats it.
+fn conclude(known: &Known<'_>, planned: &Planned<'_>, repeat: String, mut executed: Executed) -> Done {
     let scenario = planned.scenario;
     if let Ending::Crashed(how) = &executed.ending {
         executed.findings.insert(0, crash_finding(scenario.rules.first(), how, &executed));
@@ -133,7 +141,7 @@ fn conclude(known: &Known<'_>, planned: &Planned<'_>, options: &Options, mut exe
         golden: None,
         duration_ns: executed.duration_ns,
         pcapng: None,
-        repeat: format!("rocespec run '{}'{} --seed {}", planned.id(), options.repeat, options.seed),
+        repeat,
     };
     Done { case, pcapng: executed.pcapng, form: executed.form, handed_out: executed.handed_out }
 }

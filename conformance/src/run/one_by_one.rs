@@ -68,7 +68,7 @@ impl<'d> OneByOne<'d> {
         if matches!(executed.ending, Ending::Crashed(_)) {
             self.restart();
         }
-        conclude(&Known::one(self.dut.profile()), planned, options, executed)
+        conclude(&Known::one(self.dut.profile()), planned, options.command(planned), executed)
     }
 
     /// Plays a case packet by packet. Its result, when the device dies of it; it is restarted then.
@@ -76,7 +76,7 @@ impl<'d> OneByOne<'d> {
         let executed = execute(self.dut, planned, options.seed, Pace::PacketByPacket, &mut self.past);
         matches!(executed.ending, Ending::Crashed(_)).then(|| {
             self.restart();
-            conclude(&Known::one(self.dut.profile()), planned, options, executed)
+            conclude(&Known::one(self.dut.profile()), planned, options.command(planned), executed)
         })
     }
 

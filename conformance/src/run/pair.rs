@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rocespec_codec::Qpn;
 use rocespec_control::Command;
-use rocespec_reports::outcome::{Device, Level, Run};
+use rocespec_reports::outcome::{Device, Run};
 
 use super::bench::{Bench, Pace, Stop, Traffic};
 use super::connection::{Connection, Made, TesterEnd};
@@ -14,7 +14,7 @@ use super::execute::{Executed, choose, lacking};
 use super::judge::{Ending, Known};
 use super::record::Recorder;
 use super::results::Results;
-use super::{Done, Options, Planned, Watch, conclude, ending, on_twins, outcome};
+use super::{Done, Planned, Watch, conclude, ending, on_twins, outcome};
 use crate::dut::{Dut, DutError, Two};
 use crate::link::{End, Link};
 use crate::scenario::Setup;
@@ -99,10 +99,7 @@ pub fn run_watched([a, b]: [&mut dyn Dut; 2], planned: &[Planned<'_>], pairing: 
 /// The result of a case, with the command that repeats it.
 fn told(known: &Known<'_>, planned: &Planned<'_>, pairing: &Pairing, executed: Executed) -> Done {
     let Pairing { seed, command, repeat, .. } = pairing;
-    let options = Options { seed: *seed, dut: String::new(), repeat: String::new(), jobs: 1, counters: false };
-    let mut done = conclude(known, planned, &options, executed);
-    done.case.repeat = format!("{command} '{}'{repeat} --seed {seed}", planned.id());
-    done
+    conclude(known, planned, format!("{command} '{}'{repeat} --seed {seed}", planned.id()), executed)
 }
 
 /// Two devices and what they have been through.
@@ -189,7 +186,7 @@ impl<'d> Couple<'d> {
                 Err(_) => continue,
             };
             if !breaches.is_empty() {
-                lost(counted, name, &mut executed);
+                executed.note_lost(counted, name);
             }
             counted::add(&mut executed, breaches, Some(name));
         }
@@ -250,21 +247,12 @@ fn execute(
             executed.ending = ending(error);
         }
     }
-    // Before a device is blamed.
-    if executed.findings.iter().any(|finding| finding.level >= Level::Should) && matches!(executed.ending, Ending::Ran)
-    {
+    if executed.blames() {
         for (dut, name) in ends.iter_mut().zip(names) {
-            lost(&mut **dut, name, &mut executed);
+            executed.note_lost(&mut **dut, name);
         }
     }
     executed
-}
-
-/// Notes frames of a device that are known to be missing.
-fn lost(dut: &mut dyn Dut, name: &str, executed: &mut Executed) {
-    if let Ok(count @ 1..) = dut.lost_frames() {
-        executed.hole.get_or_insert_with(|| format!("{count} frames of {name} did not reach it"));
-    }
 }
 
 /// A queue pair on each, connected with the other.

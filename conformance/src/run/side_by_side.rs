@@ -96,7 +96,8 @@ impl Round {
                 let begun = !executed.trace.is_empty();
                 return Some((place, if begun { Told::Suspect(Box::new(executed)) } else { Told::Again }));
             }
-            let done = conclude(&Known::one(seat.profile()), &planned[place], options, executed);
+            let command = options.command(&planned[place]);
+            let done = conclude(&Known::one(seat.profile()), &planned[place], command, executed);
             let counts = trusted && !wants_another_look(done.case.verdict);
             Some((place, if counts { Told::Result(Box::new(done)) } else { Told::Again }))
         };
@@ -162,8 +163,8 @@ fn convict(
         found.push((place, single.case(&planned[place], options)));
     }
     if found.iter().all(|(_, done)| done.case.verdict != Verdict::Crash) {
-        found[0].1 =
-            conclude(&Known::one(single.dut.profile()), &planned[last], options, Executed { once: true, ..seen });
+        let (known, command) = (Known::one(single.dut.profile()), options.command(&planned[last]));
+        found[0].1 = conclude(&known, &planned[last], command, Executed { once: true, ..seen });
     }
     for (place, done) in found {
         results.put(place, done);

@@ -18,7 +18,7 @@ pub const PEER: End = End::B;
 
 /// Most `link` steps of a script: each packet is held against all of them.
 pub(super) const MAX_STEPS: usize = 64;
-/// Longest `link delay`. Checks wait 10 s at most for what is on its way.
+/// Longest `link delay` and `link pause`. Checks wait 10 s at least for what is on its way.
 const LONGEST_DELAY: Duration = Duration::from_secs(2);
 const SENDERS: &[(&str, End)] = &[("dut", DEVICE), ("peer", PEER)];
 const PSNS: RangeInclusive<u64> = 0..=0xff_ffff;

@@ -5,7 +5,7 @@ use rocespec_control::{Access, WindowKind};
 use super::diagnostics::Problem;
 use super::packet::{Named, Regions};
 use super::script::Verb;
-use super::verb::{RIGHTS, exactly, new_name, place, verb};
+use super::verb::{RIGHTS, exactly, new_name, place, verb, wrong_form};
 use super::words::{Piece, number, one_of};
 
 /// What the device's own software does with an object beside the queue pair.
@@ -157,9 +157,4 @@ pub(super) fn other(name: Piece<'_>, rest: Piece<'_>, regions: &mut Regions) -> 
         }
         _ => Err(wrong()),
     }
-}
-
-fn wrong_form(name: Piece<'_>, rest: Piece<'_>, form: &str) -> Problem {
-    let at = if rest.text.is_empty() { name.span() } else { rest.span() };
-    Problem::at(at, format!("the form of this step is {form}"))
 }

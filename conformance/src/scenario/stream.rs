@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::diagnostics::Problem;
 use super::script::PacketText;
+use super::verb::wrong_form;
 use super::words::{Piece, duration, number, suggestion};
 
 /// What is asked of a stream.
@@ -62,8 +63,7 @@ pub(super) fn until<'a>(keyword: Piece<'_>, rest: Piece<'a>) -> Option<Piece<'a>
 
 /// Reads a step that begins with one of [`STEPS`]. `rates` are the names that were given so far.
 pub(super) fn stream(keyword: Piece<'_>, rest: Piece<'_>, rates: &mut Vec<String>) -> Result<Stream, Problem> {
-    let at = if rest.text.is_empty() { keyword } else { rest };
-    let form = |form: &str| Err(at.wrong(format!("the form of this step is {form}")));
+    let form = |form: &str| Err(wrong_form(keyword, rest, form));
     let quanta = |count| number(count, "a number of quanta", 1..=MAX_QUANTA).map(|quanta| quanta as u32);
     match (keyword.text, &rest.words()[..]) {
         ("take", [count, words @ ..]) => take(*count, words, rates),

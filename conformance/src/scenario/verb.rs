@@ -142,9 +142,13 @@ pub(super) fn exactly<'a, const N: usize>(
     rest: Piece<'a>,
     form: &str,
 ) -> Result<[Piece<'a>; N], Problem> {
-    let words = rest.words();
-    let at = if rest.text.is_empty() { verb.span() } else { rest.span() };
-    words.try_into().map_err(|_| Problem::at(at, format!("the form of this step is {form}")))
+    rest.words().try_into().map_err(|_| wrong_form(verb, rest, form))
+}
+
+/// What stands behind the verb is not what has to.
+pub(super) fn wrong_form(verb: Piece<'_>, rest: Piece<'_>, form: &str) -> Problem {
+    let at = if rest.text.is_empty() { verb } else { rest };
+    at.wrong(format!("the form of this step is {form}"))
 }
 
 fn receive(name: Piece<'_>, rest: Piece<'_>, regions: &mut Regions) -> Result<Verb, Problem> {
@@ -163,10 +167,7 @@ fn receive(name: Piece<'_>, rest: Piece<'_>, regions: &mut Regions) -> Result<Ve
             let (name, offset) = place(*region, length, regions)?;
             Local::Region { name, offset, length: length as u32 }
         }
-        _ => {
-            let at = if rest.text.is_empty() { name.span() } else { rest.span() };
-            return Err(Problem::at(at, "the form of this step is `dut recv [COUNT x] [NAME[+OFFSET]] BYTES`"));
-        }
+        _ => return Err(wrong_form(name, rest, "`dut recv [COUNT x] [NAME[+OFFSET]] BYTES`")),
     };
     Ok(Verb::Receive { count: count as u32, buffer })
 }
@@ -182,8 +183,7 @@ fn attach(group: Piece<'_>) -> Result<Verb, Problem> {
 fn register(name: Piece<'_>, rest: Piece<'_>, regions: &mut Regions) -> Result<Verb, Problem> {
     let words = rest.words();
     let [region, size, rights @ ..] = &words[..] else {
-        let at = if rest.text.is_empty() { name.span() } else { rest.span() };
-        return Err(Problem::at(at, "the form of this step is `dut mr NAME BYTES RIGHT… [pd=other]`"));
+        return Err(wrong_form(name, rest, "`dut mr NAME BYTES RIGHT… [pd=other]`"));
     };
     new_name(*region, regions)?;
     let length = number(*size, "the size of a region", 1..=MAX_REGION)?;

@@ -21,7 +21,7 @@ use std::time::Duration;
 
 use rocespec_reports::sweep::{Counts, Incast};
 
-use crate::link::{End, Faults};
+use crate::link::{End, Faults, Rate};
 
 pub use axis::{Axis, Fault, MOST_SENDERS, Value};
 pub use between::between;
@@ -74,16 +74,18 @@ pub struct Watch<'w> {
 /// One run on the model.
 fn on_model(settings: &Settings, value: Value, seed: u64) -> Result<Measured, Wrong> {
     match value {
-        Value::Share(fault, rate) => {
-            let mut faults = Faults { depth: settings.depth, ..Faults::default() };
-            match fault {
-                Fault::Loss => faults.loss = rate,
-                Fault::Reorder => faults.reordering = rate,
-                Fault::Ce => faults.congestion = rate,
-            }
-            cable::run(settings, faults, seed)
-        }
+        Value::Share(fault, rate) => cable::run(settings, faults(settings, fault, rate), seed),
         Value::Senders(senders) => incast::run(settings, senders, seed),
+    }
+}
+
+/// A cable on which this fault happens so often.
+fn faults(settings: &Settings, fault: Fault, rate: Rate) -> Faults {
+    let none = Faults { depth: settings.depth, ..Faults::default() };
+    match fault {
+        Fault::Loss => Faults { loss: rate, ..none },
+        Fault::Reorder => Faults { reordering: rate, ..none },
+        Fault::Ce => Faults { congestion: rate, ..none },
     }
 }
 

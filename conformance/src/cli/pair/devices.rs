@@ -1,11 +1,12 @@
 //! From names to devices that stand face to face.
 
-use std::net::Ipv4Addr;
+use std::net::{Ipv4Addr, Ipv6Addr};
 
 use anyhow::{Context as _, bail};
+use rocespec_control::Gid;
 
 use crate::cli::device::{self, Choice};
-use crate::dut::{Addresses, Dut, Emulator, vm};
+use crate::dut::{Addresses, Dut, Emulator, nearest_gid, vm};
 use crate::link::End;
 
 /// Kinds of devices that can be named.
@@ -92,19 +93,18 @@ fn begin(name: &str, end: End, places: &Places) -> anyhow::Result<Box<dyn Dut>> 
 
 /// The ends of the wire as a device has them: its own addresses, and those of the tester that it expects.
 fn places_of(dut: &dyn Dut, end: End) -> anyhow::Result<Places> {
-    let device = dut.device();
-    let is_link_local = |gid: &std::net::Ipv6Addr| gid.segments()[0] & 0xffc0 == 0xfe80;
-    let v4 = device.gids.iter().find_map(|gid| gid.gid.to_ipv4_mapped());
-    let mut v6 = device.gids.iter().map(|gid| gid.gid).filter(|gid| gid.to_ipv4_mapped().is_none());
-    let scope = is_link_local(&dut.tester().v6);
+    let (device, tester) = (dut.device(), dut.tester());
+    let v4 = |gid: &Gid| gid.gid.to_ipv4_mapped();
     let own = Addresses {
         mac: device.mac.parse().ok().with_context(|| format!("{:?} is no MAC address", device.mac))?,
-        v4: v4.unwrap_or(Ipv4Addr::UNSPECIFIED),
-        v6: v6.find(|gid| is_link_local(gid) == scope).unwrap_or(std::net::Ipv6Addr::UNSPECIFIED),
+        v4: nearest_gid(device, tester.v4.to_ipv6_mapped(), |gid| v4(gid).is_some())
+            .and_then(v4)
+            .unwrap_or(Ipv4Addr::UNSPECIFIED),
+        v6: nearest_gid(device, tester.v6, |gid| v4(gid).is_none()).map_or(Ipv6Addr::UNSPECIFIED, |gid| gid.gid),
     };
     Ok(match end {
-        End::A => [own, dut.tester().clone()],
-        End::B => [dut.tester().clone(), own],
+        End::A => [own, tester.clone()],
+        End::B => [tester.clone(), own],
     })
 }
 

@@ -6,25 +6,22 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context as _, bail};
-use rocespec_reports::outcome::{Case, Run};
+use rocespec_reports::outcome::Run;
 use rocespec_reports::{html, interop, markdown, terminal};
 
-use super::run::{self as running, clear_frames, print, progress, take_folder, write_frames};
+use super::run::{MOST_JOBS, Shown, clear_frames, command, print, take_folder};
 use super::{Outcome, decode, device, output, scenarios, stop, sweep};
 use crate::run::pair::{Pairing, run_watched};
-use crate::run::{Done, Planned, Watch, plan_pairs};
+use crate::run::{Planned, Watch, plan_pairs};
 use crate::sweep::Axis;
 use devices::Couple;
 
-/// Most cases at once.
-const MOST_JOBS: i64 = 256;
-
 /// Put two devices face to face, with a faulty link between them, and judge both.
 ///
-/// A and B are devices as for `rocespec run --dut`: `emulator`, `emulator:POLICY`, `rxe:6.1`, `rxe:newest`. Their software
-/// connects queue pairs with each other and moves data both ways; this process is the wire between them, and loses, doubles,
-/// reorders, delays, damages, marks and holds back packets as the scenarios say. Every packet of either is held against the
-/// rules, and the data at both ends is compared.
+/// A and B are devices as for `rocespec run --dut`: `emulator`, `emulator:POLICY`, `rxe:VERSION`, `socket:…`, `exec:…`,
+/// `nic:…`. Their software connects queue pairs with each other and moves data both ways; this process is the wire between
+/// them, and loses, doubles, reorders, delays, damages, marks and holds back packets as the scenarios say. Every packet of
+/// either is held against the rules, and the data at both ends is compared.
 ///
 /// More than two devices, or --matrix, play every ordered pair, each with itself as well: A x B x scenario.
 #[derive(Debug, clap::Args)]
@@ -173,38 +170,13 @@ fn play(
         jobs: args.jobs.map_or(usual, usize::from),
     };
     let style = output::style(args.verbose);
-    let mut flow = terminal::Flow::new(style);
-    let bar = progress(planned.len());
-    let mut failure = None;
-    let mut done = |done: &mut Done| {
-        if let Err(error) = write_frames(report, done) {
-            failure.get_or_insert(error);
-        }
-        let told = flow.case(&done.case);
-        if !told.is_empty() {
-            bar.suspend(|| {
-                if let Err(error) = print(&mut std::io::stdout().lock(), &told) {
-                    failure.get_or_insert(error);
-                }
-            });
-        }
-    };
-    let mut bad = 0usize;
-    let mut finished = |case: &Case| {
-        if case.verdict.exit_code(args.strict) != 0 {
-            bad += 1;
-            bar.set_message(format!(", {bad} to look at"));
-        }
-        bar.inc(1);
-    };
-    let watch = Watch { stop: &stop::asked, finished: &mut finished, done: &mut done };
+    let shown = Shown { report, cases: planned.len(), style, strict: args.strict };
     let [a, b] = &mut couple.ends;
-    let mut run = run_watched([&mut **a, &mut **b], planned, &pairing, watch);
-    run.command = running::command();
+    let play = |watch: Watch<'_>| run_watched([&mut **a, &mut **b], planned, &pairing, watch);
+    let (mut run, failure) = shown.follow(&mut |_| (), play);
+    run.command = command();
     run.filter = filters.to_vec();
     run.complete = filters.is_empty() && args.source.is_built_in() && !stop::asked();
-    bar.finish_and_clear();
-    print(&mut std::io::stdout().lock(), &flow.finish())?;
     rocespec_reports::folder::write(&run, &decode::dissect, report)
         .with_context(|| format!("cannot write to {}", report.display()))?;
     match failure {

@@ -8,13 +8,12 @@ use std::time::Duration;
 
 use anyhow::{Context as _, bail};
 use clap::ValueEnum;
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use rocespec_codec::Mtu;
 use rocespec_model::{LinkSpeed, Policy, SendOperation};
 use rocespec_reports::sweep::Sweep;
 use rocespec_reports::{folder, terminal};
 
-use super::run::{command, print, take_folder};
+use super::run::{command, print, progress, take_folder};
 use super::{Outcome, output, stop};
 use crate::dut::{Dut, Emulator};
 use crate::link::{EcnMarking, Rate};
@@ -31,7 +30,7 @@ pub(super) struct Args {
     /// packets marked as having met congestion, without and with DCQCN; `incast=1,2,4,8` are senders to one receiver
     /// through a switch, without and with DCQCN and PFC. Emulators run in virtual time, which repeats to the bit. See
     /// docs/sweeps.md.
-    #[arg(long, value_name = "WHAT=VALUES", conflicts_with_all = ["matrix", "all", "jobs", "strict"])]
+    #[arg(long, value_name = "WHAT=VALUES", conflicts_with_all = ["matrix", "all", "jobs", "counters", "strict"])]
     pub(super) sweep: Option<Axis>,
 
     /// Speed of the links, 1M to 1600G. Emulators only.
@@ -174,7 +173,7 @@ pub(super) fn run(
     let runs = args.runs.unwrap_or(if is_model && !is_incast(axis) { 5 } else { 3 });
     let _lock = take_folder(pair.report)?;
     stop::on_signals();
-    let bar = progress(axis.values().len() * settings.len() * runs as usize);
+    let bar = progress(axis.values().len() * settings.len() * runs as usize, "runs");
     let watch = Watch { stop: &stop::asked, done: &|| bar.inc(1) };
     let devices = pair.names.map(str::to_owned);
     let facts = facts::of(axis, &settings, (pair.seed, runs), is_model);
@@ -316,15 +315,4 @@ fn combinations<'l>(
 ) -> impl Iterator<Item = (u32, u32, u8)> + 'l {
     let pairs = messages.iter().flat_map(move |message| windows.iter().map(move |window| (*message, *window)));
     pairs.flat_map(move |(message, window)| timeouts.iter().map(move |timeout| (message, window, *timeout)))
-}
-
-/// A bar on standard error while a person looks at it.
-fn progress(runs: usize) -> ProgressBar {
-    let target = match std::io::IsTerminal::is_terminal(&std::io::stderr()) {
-        true => ProgressDrawTarget::stderr(),
-        false => ProgressDrawTarget::hidden(),
-    };
-    let template = "{bar:30} {pos}/{len} runs, {elapsed} gone, about {eta} left";
-    let style = ProgressStyle::with_template(template).expect("a template that is right");
-    ProgressBar::with_draw_target(Some(runs as u64), target).with_style(style)
 }

@@ -6,13 +6,13 @@ use std::net::Ipv4Addr;
 use std::time::{Duration, Instant};
 
 use rocespec_codec::MacAddr;
-use rocespec_control::{Device, GidKind};
+use rocespec_control::{Device, Gid, GidKind};
 
 use super::filter;
 use super::interface::Interface;
 use super::socket::PacketSocket;
-use crate::dut::Addresses;
 use crate::dut::port::echo::{ICMP_HEADER, IPV4_HEADER, REPLY, REQUEST, echo};
+use crate::dut::{Addresses, nearest_gid};
 
 /// Pings of a trial: of a way that loses 3 % each way, one trial in 200 000 sees nothing.
 const PINGS: u16 = 200;
@@ -29,8 +29,9 @@ const MESSAGE: usize = 14 + IPV4_HEADER;
 
 /// Pings that got lost or came in another order. Zero where the device's host answers none: that says nothing.
 pub(super) fn losses(interface: &Interface, tester: &Addresses, device: &Device) -> u64 {
-    let is_v2 = |gid: &&rocespec_control::Gid| gid.kind == GidKind::RoceV2;
-    let Some(address) = device.gids.iter().filter(is_v2).find_map(|gid| gid.gid.to_ipv4_mapped()) else { return 0 };
+    let fits = |gid: &Gid| gid.kind == GidKind::RoceV2 && gid.gid.to_ipv4_mapped().is_some();
+    let nearest = nearest_gid(device, tester.v4.to_ipv6_mapped(), fits);
+    let Some(address) = nearest.and_then(|gid| gid.gid.to_ipv4_mapped()) else { return 0 };
     let Ok(mac) = device.mac.parse::<MacAddr>() else { return 0 };
     let Ok(socket) = PacketSocket::open(interface, &mut filter::pings(tester)) else { return 0 };
     let mut answers = Answers::default();

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use rocespec_codec::{Frame, Header, Layer, Roce, decode};
+use rocespec_codec::{Frame, Header, Roce, decode};
 use rocespec_control::{AsyncEvent, Command, Qp, Reply};
 
 /// Most events that wait for one job to ask for them.
@@ -97,9 +97,7 @@ impl Routes {
         let packet = match decode(frame) {
             Ok(Frame::Roce(packet)) => packet,
             Ok(_) => return To::Jobs(self.at_work()),
-            Err(error) if matches!(error.layer, Layer::Ethernet | Layer::Vlan | Layer::Ipv4 | Layer::Ipv6) => {
-                return To::Jobs(self.at_work());
-            }
+            Err(error) if error.layer.is_around_roce() => return To::Jobs(self.at_work()),
             Err(_) => return To::Unknown(self.at_work()),
         };
         let dest = packet.bth.dest_qp.get();

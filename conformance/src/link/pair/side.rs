@@ -208,8 +208,7 @@ impl Side {
         let is_again = is_request && self.oracle.next_psn().is_some_and(|next| packet.bth.psn.since(next) < 0);
         let breaches = self.oracle.sent(now, &packet);
         if let Some(breach) = breaches.into_iter().find(|breach| breach.level == Level::Must) {
-            let sentence = format!("expected {}, saw {}: {}", breach.expected, breach.seen, breach.why);
-            return Err(Fault { rule: Some(breach.rule), sentence });
+            return Err(Fault { rule: Some(breach.rule), sentence: breach.to_string() });
         }
         if is_request && packet.bth.psn.since(self.mirror.end()) >= 0 {
             return Err("a packet was sent that belongs to no posted request".into());

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use rocespec_codec::{Frame, Layer, decode};
+use rocespec_codec::{Frame, decode};
 use rocespec_control::{Command, QpState, Reply};
 use rocespec_model::Time;
 use rocespec_reports::outcome::Actor;
@@ -63,9 +63,7 @@ impl Bench<'_> {
             }
             Ok(Frame::Roce(packet)) => judged.oracle.sent(time, &packet),
             Ok(_) => Vec::new(),
-            Err(error) if matches!(error.layer, Layer::Ethernet | Layer::Vlan | Layer::Ipv4 | Layer::Ipv6) => {
-                Vec::new()
-            }
+            Err(error) if error.layer.is_around_roce() => Vec::new(),
             Err(error) => vec![oracle::undecodable(&error)],
         };
         let number = self.recorder.frame(time, Actor::Tester, bytes, text.clone(), None);

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use rocespec_codec::notation::{self, Line};
-use rocespec_codec::{Frame, Layer, Transport, decode};
+use rocespec_codec::{Frame, Transport, decode};
 use rocespec_control::{Command, Completion, QpState, Reply};
 use rocespec_model::Time;
 use rocespec_reports::outcome::Actor;
@@ -245,7 +245,7 @@ impl Bench<'_> {
             Ok(Frame::Roce(packet)) => packet,
             Ok(_) => return None,
             Err(error) => {
-                let roce = !matches!(error.layer, Layer::Ethernet | Layer::Vlan | Layer::Ipv4 | Layer::Ipv6);
+                let roce = !error.layer.is_around_roce();
                 return roce.then(|| Packet::undecodable(&error, time));
             }
         };

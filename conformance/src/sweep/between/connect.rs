@@ -3,10 +3,10 @@
 use std::net::Ipv6Addr;
 
 use rocespec_codec::{PKey, Psn, Qpn, Transport, mad};
-use rocespec_control::{Access, Command, GidKind, MemoryRegion, QpAttributes, QpCapacity, QpKind, QpState, Reply};
+use rocespec_control::{Access, Command, Gid, GidKind, MemoryRegion, QpAttributes, QpCapacity, QpKind, QpState, Reply};
 
 use super::Settings;
-use crate::dut::{Dut, DutError};
+use crate::dut::{Dut, DutError, nearest_gid};
 use crate::oracle::{Ends, Oracle, OracleConfig, Path, StreamConfig};
 
 /// A queue pair and the memory behind it.
@@ -23,7 +23,8 @@ pub(super) struct Made {
 pub(super) fn make(dut: &mut dyn Dut, settings: &Settings) -> Result<Made, DutError> {
     dut.control(&Command::Reset {})?;
     let device = dut.device();
-    let gid = device.gids.iter().find(|gid| gid.kind == GidKind::RoceV2 && gid.gid.to_ipv4_mapped().is_some());
+    let fits = |gid: &Gid| gid.kind == GidKind::RoceV2 && gid.gid.to_ipv4_mapped().is_some();
+    let gid = nearest_gid(device, dut.tester().v4.to_ipv6_mapped(), fits);
     let (gid, gid_index) = gid.map(|gid| (gid.gid, gid.index)).ok_or_else(|| {
         DutError::Unreachable(format!("the device {} has no GID for RoCE v2 over IPv4; give its port one", device.name))
     })?;

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::time::Duration;
 
-use rocespec_codec::{Frame, Header, Info, NakCode, Roce, SyndromeClass, Transport, decode};
+use rocespec_codec::{Frame, Info, Transport, decode};
 use rocespec_control::{Command, Opcode, Reply, SendFlag, SendRequest};
 use rocespec_model::Time;
 use rocespec_reports::outcome::Level;
@@ -13,7 +13,7 @@ use super::connect::{Made, connect, make, oracle, unexpected};
 use super::{Measured, Settings, Wrong, wrong};
 use crate::dut::{Dut, DutError, Two};
 use crate::link::{End, Faults, Link, RandomFaults};
-use crate::oracle::Oracle;
+use crate::oracle::{Oracle, is_sequence_nak};
 use crate::sweep::goodput;
 
 /// How long the devices are left alone before the sender's software is asked again what is done: each question holds up
@@ -199,8 +199,7 @@ impl<'d> Flow<'d> {
         count(&mut self.counts.cnps, packet.bth.opcode.transport() == Transport::Cnp);
         let breach = oracle.sent(time, &packet).into_iter().find(|breach| breach.level == Level::Must);
         if let (Some(breach), None) = (breach, &self.broken) {
-            let sentence = format!("expected {}, saw {}: {}", breach.expected, breach.seen, breach.why);
-            self.broken = Some(wrong(end, Some(breach.rule), sentence));
+            self.broken = Some(wrong(end, Some(breach.rule), breach.to_string()));
         }
     }
 
@@ -218,11 +217,6 @@ impl<'d> Flow<'d> {
         let Reply::Data(there) = self.two.at(End::B).control(&read)? else { return Err(unexpected("read_memory")) };
         Ok((there != self.pattern).then(|| wrong(End::B, None, "what was written arrived changed".to_owned())))
     }
-}
-
-fn is_sequence_nak(packet: &Roce<'_>) -> bool {
-    packet.bth.opcode.info().is_some_and(|info| info.has(Header::Aeth))
-        && packet.ext.aeth.syndrome.class() == SyndromeClass::Nak(NakCode::PsnSequenceError)
 }
 
 /// Bytes that follow from a seed, in hex.

@@ -9,9 +9,9 @@ mod flow;
 use rocespec_reports::sweep::{Clock, Sweep};
 
 use super::curves::gather;
-use super::{Axis, Fault, Job, Measured, Setting, Settings, Value, Watch, Wrong};
+use super::{Axis, Job, Measured, Setting, Settings, Value, Watch, Wrong, faults};
 use crate::dut::{Dut, DutError};
-use crate::link::{End, Faults};
+use crate::link::End;
 use flow::Flow;
 
 /// Makes a sweep with two devices: A sends, B receives. As [`curves`](super::curves), but one run after the other.
@@ -53,19 +53,12 @@ fn one(
     value: Value,
     seed: u64,
 ) -> Result<Result<Measured, Wrong>, DutError> {
-    let mut faults = Faults { depth: settings.depth, ..Faults::default() };
-    match value {
-        Value::Share(Fault::Loss, rate) => faults.loss = rate,
-        Value::Share(Fault::Reorder, rate) => faults.reordering = rate,
-        Value::Share(Fault::Ce, rate) => faults.congestion = rate,
-        Value::Senders(_) => {
-            return Err(DutError::Unreachable(
-                "several senders to one receiver are for the emulator alone: rocespec pair emulator emulator"
-                    .to_owned(),
-            ));
-        }
-    }
-    let mut flow = Flow::open(a, b, settings, faults, seed)?;
+    let Value::Share(fault, rate) = value else {
+        return Err(DutError::Unreachable(
+            "several senders to one receiver are for the emulator alone: rocespec pair emulator emulator".to_owned(),
+        ));
+    };
+    let mut flow = Flow::open(a, b, settings, faults(settings, fault, rate), seed)?;
     let result = flow.run(settings.duration)?;
     flow.close()?;
     Ok(result)

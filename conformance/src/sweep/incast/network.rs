@@ -152,11 +152,7 @@ impl Network {
         let Some(oracle) = self.oracle(port, packet.eth.dst) else { return Ok(()) };
         let broken = oracle.sent(now, packet).into_iter().find(|breach| breach.level == Level::Must);
         broken.map_or(Ok(()), |breach| {
-            Err(Wrong {
-                end: Some(end(port)),
-                rule: Some(breach.rule.to_owned()),
-                sentence: format!("expected {}, saw {}: {}", breach.expected, breach.seen, breach.why),
-            })
+            Err(Wrong { end: Some(end(port)), rule: Some(breach.rule.to_owned()), sentence: breach.to_string() })
         })
     }
 
