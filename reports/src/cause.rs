@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 
 use crate::examination::{CaptureFile, Connection, End, Fault, Finding, Findings, RuleCount, Sent, Weight};
-use crate::outcome::Level;
+use crate::outcome::{Level, Rule};
 use crate::statistics;
 use crate::text::{counted, milliseconds};
 
@@ -269,9 +269,10 @@ pub(crate) fn named(end: &End) -> String {
     end.qpn.map_or_else(|| address.to_owned(), |qpn| format!("{address} qp {qpn:#x}"))
 }
 
-/// Why it is a fault, without the statement of the rule, which stands beside it.
-pub(crate) fn why<'f>(finding: &'f Finding, statement: &str) -> &'f str {
-    finding.why.strip_suffix(statement).unwrap_or(&finding.why).trim()
+/// Why something is a fault, without the statement of the rule, which stands beside it.
+pub(crate) fn why<'f>(why: &'f str, rule: Option<&Rule>) -> &'f str {
+    let statement = rule.map_or("", |rule| &rule.statement);
+    why.strip_suffix(statement).unwrap_or(why).trim()
 }
 
 /// What is configured wrong: what costs something before what is only worth a look.

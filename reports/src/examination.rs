@@ -383,9 +383,8 @@ pub struct ClassPauses {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
+    use crate::sample::{documented, fields};
 
     const PAGE: &str = include_str!("../../docs/check-schema.md");
 
@@ -412,18 +411,6 @@ mod tests {
         assert_eq!(written(&examination), example.trim(), "the example is written as the tool writes it");
     }
 
-    /// The names in the first column of the table below a heading of the page.
-    fn documented(heading: &str) -> BTreeSet<String> {
-        let section = PAGE.split("\n## ").find(|section| section.starts_with(&format!("{heading}\n")));
-        let rows = section.unwrap_or_else(|| panic!("no heading {heading}")).lines();
-        rows.filter_map(|line| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned())).collect()
-    }
-
-    fn fields(value: &impl Serialize) -> BTreeSet<String> {
-        let value = serde_json::to_value(value).unwrap();
-        value.as_object().unwrap().keys().cloned().collect()
-    }
-
     #[test]
     fn the_documented_fields_are_those_of_an_examination() {
         let examination = sample::examination();
@@ -444,7 +431,7 @@ mod tests {
             ("Pauses", fields(&file.pauses[0])),
             ("Pauses of a class", fields(&ClassPauses::default())),
         ] {
-            assert_eq!(documented(heading), fields, "{heading}");
+            assert_eq!(documented(PAGE, heading), fields, "{heading}");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! A report as a folder: that of a run, or of an examination of captures.
+//! A report as a folder: that of a run, of an examination of captures, or of a sweep.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write as _};
@@ -35,14 +35,19 @@ pub const SWEEP_CSV: &str = "sweep.csv";
 /// Name of the sweep for people.
 pub const SWEEP_TEXT: &str = "sweep.txt";
 
-/// Columns of `report.txt` and `check.txt`.
+/// What a kind of report leaves beside its first page: files, and folders with the ending of their files.
+type Left = (&'static [&'static str], &'static [(&'static str, &'static str)]);
+const OF_RUNS: Left = (&[JSON, JSON_GZ, JUNIT, TEXT], &[(html::CASES, "html"), (FRAMES, "pcapng")]);
+const OF_CAPTURES: Left = (&[CHECK_JSON, CHECK_TEXT], &[(html::CONNECTIONS, "html")]);
+const OF_SWEEPS: Left = (&[SWEEP_JSON, SWEEP_CSV, SWEEP_TEXT], &[]);
+
+/// Columns of the forms for people.
 const WIDTH: usize = 120;
 
 /// Writes [`JSON`], [`JUNIT`], [`TEXT`] and the [pages](html::write) into `dir`, which is [claimed](claim); other files there
 /// stay. The cases' pcapng files are written by whoever holds the frames.
 pub fn write(run: &Run, dissect: Dissect<'_>, dir: &Path) -> io::Result<()> {
-    claim(dir)?;
-    remove_others(dir)?;
+    begin(dir, [OF_CAPTURES, OF_SWEEPS])?;
     json::write(run, BufWriter::new(File::create(dir.join(JSON))?))?;
     write_junit(run, dir)?;
     let mut text = BufWriter::new(File::create(dir.join(TEXT))?);
@@ -53,8 +58,7 @@ pub fn write(run: &Run, dissect: Dissect<'_>, dir: &Path) -> io::Result<()> {
 
 /// Writes a report that is small enough for a repository: [`JSON_GZ`], [`JUNIT`] and the pages.
 pub fn write_small(run: &Run, dissect: Dissect<'_>, dir: &Path) -> io::Result<()> {
-    claim(dir)?;
-    remove_others(dir)?;
+    begin(dir, [OF_CAPTURES, OF_SWEEPS])?;
     let mut packer = GzEncoder::new(File::create(dir.join(JSON_GZ))?, Compression::best());
     json::write(run, BufWriter::new(&mut packer))?;
     packer.finish()?;
@@ -68,12 +72,7 @@ pub fn write_small(run: &Run, dissect: Dissect<'_>, dir: &Path) -> io::Result<()
 /// # Errors
 /// When the folder is not one for reports, or a file cannot be written.
 pub fn write_examination(examination: &Examination, dir: &Path) -> io::Result<()> {
-    claim(dir)?;
-    remove(
-        dir,
-        &[JSON, JSON_GZ, JUNIT, TEXT, SWEEP_JSON, SWEEP_CSV, SWEEP_TEXT],
-        &[(html::CASES, "html"), (FRAMES, "pcapng")],
-    )?;
+    begin(dir, [OF_RUNS, OF_SWEEPS])?;
     json::write(examination, BufWriter::new(File::create(dir.join(CHECK_JSON))?))?;
     let style = Style { color: false, width: WIDTH, verbose: true };
     std::fs::write(dir.join(CHECK_TEXT), terminal::examination(examination, &style))?;
@@ -86,9 +85,7 @@ pub fn write_examination(examination: &Examination, dir: &Path) -> io::Result<()
 /// # Errors
 /// When the folder is not one for reports, or a file cannot be written.
 pub fn write_sweep(sweep: &Sweep, dir: &Path) -> io::Result<()> {
-    claim(dir)?;
-    remove(dir, &[JSON, JSON_GZ, JUNIT, TEXT], &[(html::CASES, "html"), (FRAMES, "pcapng")])?;
-    remove(dir, &[CHECK_JSON, CHECK_TEXT], &[(html::CONNECTIONS, "html")])?;
+    begin(dir, [OF_RUNS, OF_CAPTURES])?;
     json::write(sweep, BufWriter::new(File::create(dir.join(SWEEP_JSON))?))?;
     write_csv(sweep, BufWriter::new(File::create(dir.join(SWEEP_CSV))?))?;
     let style = Style { color: false, width: WIDTH, verbose: true };
@@ -96,9 +93,10 @@ pub fn write_sweep(sweep: &Sweep, dir: &Path) -> io::Result<()> {
     html::write_sweep(sweep, &[("JSON", SWEEP_JSON), ("CSV", SWEEP_CSV), ("Text", SWEEP_TEXT)], dir)
 }
 
-/// What the other kinds of reports leave goes when a run takes their place.
-fn remove_others(dir: &Path) -> io::Result<()> {
-    remove(dir, &[CHECK_JSON, CHECK_TEXT, SWEEP_JSON, SWEEP_CSV, SWEEP_TEXT], &[(html::CONNECTIONS, "html")])
+/// Claims the folder. What the other kinds of reports left there goes.
+fn begin(dir: &Path, others: [Left; 2]) -> io::Result<()> {
+    claim(dir)?;
+    others.into_iter().try_for_each(|(files, folders)| remove(dir, files, folders))
 }
 
 fn write_junit(run: &Run, dir: &Path) -> io::Result<()> {

@@ -59,11 +59,11 @@ pub fn read(mut input: impl Read) -> Result<Run, ReadError> {
 
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeSet;
-
     use super::*;
     use crate::outcome::{Level, Verdict};
-    use crate::sample;
+    use crate::sample::{self, documented, fields};
+
+    const PAGE: &str = include_str!("../../docs/report-schema.md");
 
     fn written(run: &Run) -> String {
         let mut bytes = Vec::new();
@@ -101,23 +101,9 @@ mod tests {
 
     #[test]
     fn the_documented_example_is_a_report() {
-        let page = include_str!("../../docs/report-schema.md");
-        let example = page.split("```json\n").nth(1).expect("an example").split("```").next().unwrap();
+        let example = PAGE.split("```json\n").nth(1).expect("an example").split("```").next().unwrap();
         let run = read(example.as_bytes()).unwrap();
         assert_eq!(written(&run).trim(), example.trim(), "the example is written as the tool writes it");
-    }
-
-    /// The names in the first column of the table below a heading of the page.
-    fn documented(heading: &str) -> BTreeSet<String> {
-        let page = include_str!("../../docs/report-schema.md");
-        let section = page.split("\n## ").find(|section| section.starts_with(&format!("{heading}\n")));
-        let rows = section.unwrap_or_else(|| panic!("no heading {heading}")).lines();
-        rows.filter_map(|line| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned())).collect()
-    }
-
-    fn fields(value: &impl serde::Serialize) -> BTreeSet<String> {
-        let value = serde_json::to_value(value).unwrap();
-        value.as_object().unwrap().keys().cloned().collect()
     }
 
     #[test]
@@ -147,15 +133,15 @@ mod tests {
             ("Golden trace", fields(&golden)),
             ("Difference", fields(&difference)),
         ] {
-            assert_eq!(documented(heading), fields, "{heading}");
+            assert_eq!(documented(PAGE, heading), fields, "{heading}");
         }
     }
 
     #[test]
     fn the_documented_words_are_those_of_a_report() {
-        assert_eq!(documented("Verdict"), Verdict::ALL.iter().map(Verdict::to_string).collect());
+        assert_eq!(documented(PAGE, "Verdict"), Verdict::ALL.iter().map(Verdict::to_string).collect());
         let levels = [Level::Info, Level::May, Level::Should, Level::Must];
-        assert_eq!(documented("Level"), levels.iter().map(Level::to_string).collect());
+        assert_eq!(documented(PAGE, "Level"), levels.iter().map(Level::to_string).collect());
     }
 
     #[test]

@@ -1,6 +1,8 @@
-//! A run that holds every verdict, for the tests.
+//! A run that holds every verdict, for the tests; and what a page of the docs says of a form.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Serialize;
 
 use crate::outcome::{Actor, Case, Device, Finding, Level, Observation, Rule, Run, SCHEMA, TraceLine, Verdict};
 
@@ -212,4 +214,17 @@ fn unsupported() -> Case {
         Verdict::Unsupported,
         "the device lacks: multicast",
     )
+}
+
+/// The names in the first column of the table below a heading of a page of the docs.
+pub(crate) fn documented(page: &str, heading: &str) -> BTreeSet<String> {
+    let section = page.split("\n## ").find(|section| section.starts_with(&format!("{heading}\n")));
+    let rows = section.unwrap_or_else(|| panic!("no heading {heading}")).lines();
+    rows.filter_map(|line| Some(line.strip_prefix("| `")?.split_once('`')?.0.to_owned())).collect()
+}
+
+/// The fields of an object in its JSON form.
+pub(crate) fn fields(value: &impl Serialize) -> BTreeSet<String> {
+    let value = serde_json::to_value(value).unwrap();
+    value.as_object().unwrap().keys().cloned().collect()
 }

@@ -2,9 +2,11 @@
 
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::{Command, ExitStatus};
+use std::process::ExitStatus;
 
 use anyhow::{Context as _, bail};
+
+use crate::rxe::workspace;
 
 /// Where the reports lie.
 const PUBLISHED: &str = "reports/published";
@@ -27,8 +29,8 @@ pub(crate) struct Args {
 }
 
 pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().context("xtask lies in the workspace")?;
-    let built = rocespec(root, &["help"])?;
+    let root = workspace();
+    let built = rocespec(&["help"])?;
     if !built.success() {
         bail!("rocespec cannot be built");
     }
@@ -36,50 +38,43 @@ pub(crate) fn run(args: &Args) -> anyhow::Result<()> {
     for (place, device) in args.devices.iter().enumerate() {
         // Below the root, where it runs: reports name the command that made them.
         let folder = Path::new("target/publish").join(place.to_string());
-        let status = rocespec(root, &["run", "--dut", device, "--report", text(&folder)?])?;
+        let status = rocespec(&["run", "--dut", device, "--report", text(&folder)?])?;
         if !matches!(status.code(), Some(0 | 1)) {
             bail!("{device}: the run ended with {status}; its report is in {}", folder.display());
         }
         folders.push(folder);
     }
+    let pairs = play_pairs(&root, &args.devices)?;
     let published = root.join(PUBLISHED);
     if published.exists() {
         fs::remove_dir_all(&published).with_context(|| format!("cannot clear {}", published.display()))?;
     }
-    let target = PUBLISHED;
-    let status = rocespec(root, &["defects", "--run", "--report", target])?;
+    let status = rocespec(&["defects", "--run", "--report", PUBLISHED])?;
     if !matches!(status.code(), Some(0 | 1)) {
         bail!("`rocespec defects --run` ended with {status}");
     }
-    let mut words = vec!["report", "--small", "--html", target];
-    for folder in &folders {
-        words.push(text(folder)?);
-    }
-    let status = rocespec(root, &words)?;
-    if !status.success() {
-        bail!("`rocespec report` ended with {status}");
-    }
+    report(PUBLISHED, &folders)?;
     for (name, sweep) in SWEEPS {
         let folder = format!("{PUBLISHED}/sweeps/{name}");
-        let status = rocespec(root, &[&["pair"], sweep, &["--report", &folder]].concat())?;
+        let status = rocespec(&[&["pair"], sweep, &["--report", &folder]].concat())?;
         if !status.success() {
             bail!("the sweep {name} ended with {status}; its report is in {folder}");
         }
     }
-    publish_pairs(root, &args.devices)?;
+    report(&format!("{PUBLISHED}/pairs"), &pairs)?;
     println!("{PUBLISHED} holds the reports of {}.", args.devices.join(", "));
     Ok(())
 }
 
-/// Every ordered pair of the devices, face to face.
-fn publish_pairs(root: &Path, devices: &[String]) -> anyhow::Result<()> {
+/// Plays every ordered pair of the devices, face to face, and gives the folders of their reports.
+fn play_pairs(root: &Path, devices: &[String]) -> anyhow::Result<Vec<PathBuf>> {
     let folder = Path::new("target/publish/pairs");
     if root.join(folder).exists() {
         fs::remove_dir_all(root.join(folder)).with_context(|| format!("cannot clear {}", folder.display()))?;
     }
     let mut words = vec!["pair", "--matrix", "--counters", "--report", text(folder)?];
     words.extend(devices.iter().map(String::as_str));
-    let status = rocespec(root, &words)?;
+    let status = rocespec(&words)?;
     if !matches!(status.code(), Some(0 | 1)) {
         bail!("the pairs ended with {status}; their reports are in {}", folder.display());
     }
@@ -87,24 +82,25 @@ fn publish_pairs(root: &Path, devices: &[String]) -> anyhow::Result<()> {
     let reports = entries.flatten().map(|entry| entry.path()).filter(|path| path.join("report.json").is_file());
     let mut reports: Vec<PathBuf> = reports.collect();
     reports.sort();
-    let target = format!("{PUBLISHED}/pairs");
-    let mut words = vec!["report", "--small", "--html", &target];
-    for report in &reports {
-        words.push(text(report)?);
+    Ok(reports)
+}
+
+/// Writes the pages of these report folders, side by side.
+fn report(target: &str, folders: &[PathBuf]) -> anyhow::Result<()> {
+    let mut words = vec!["report", "--small", "--html", target];
+    for folder in folders {
+        words.push(text(folder)?);
     }
-    let status = rocespec(root, &words)?;
+    let status = rocespec(&words)?;
     if !status.success() {
-        bail!("`rocespec report` of the pairs ended with {status}");
+        bail!("`rocespec report` into {target} ended with {status}");
     }
     Ok(())
 }
 
 /// Runs rocespec as it stands here.
-fn rocespec(root: &Path, words: &[&str]) -> anyhow::Result<ExitStatus> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let mut command = Command::new(cargo);
-    command.current_dir(root).args(["run", "--quiet", "--release", "--package", "rocespec", "--"]).args(words);
-    command.status().context("cannot start cargo")
+fn rocespec(words: &[&str]) -> anyhow::Result<ExitStatus> {
+    crate::rocespec().args(words).status().context("cannot start cargo")
 }
 
 fn text(path: &Path) -> anyhow::Result<&str> {

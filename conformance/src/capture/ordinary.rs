@@ -10,20 +10,9 @@ pub fn set_ordinary(scope: &mut Scope<'static>, packet: &Roce<'_>) {
     let base = &mut scope.base;
     (base.eth.dst, base.eth.src) = (packet.eth.dst, packet.eth.src);
     base.net = match packet.net {
-        Net::V4(ip) => Net::V4(Ipv4 {
-            version: ip.version,
-            ihl: ip.ihl,
-            tos: calm(ip.tos),
-            total_len: ip.total_len,
-            id: ip.id,
-            flags_offset: Ipv4::DF,
-            ttl: alive(ip.ttl),
-            protocol: ip.protocol,
-            checksum: ip.checksum,
-            src: ip.src,
-            dst: ip.dst,
-            options: &[],
-        }),
+        Net::V4(ip) => {
+            Net::V4(Ipv4 { tos: calm(ip.tos), flags_offset: Ipv4::DF, ttl: alive(ip.ttl), options: &[], ..ip })
+        }
         Net::V6(ip) => Net::V6(ordinary_v6(ip)),
         Net::Grh(ip) => Net::Grh(ordinary_v6(ip)),
     };

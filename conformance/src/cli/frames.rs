@@ -7,15 +7,14 @@ pub(super) struct Frames {
     last: u64,
 }
 
-impl Frames {
-    pub(super) fn has(&self, number: u64) -> bool {
-        (self.first..=self.last).contains(&number)
-    }
+/// True for a frame with this number where these are asked for; without any, all are.
+pub(super) fn are_asked_for(ranges: &[Frames], number: u64) -> bool {
+    ranges.is_empty() || ranges.iter().any(|range| (range.first..=range.last).contains(&number))
+}
 
-    /// The highest number.
-    pub(super) fn last(&self) -> u64 {
-        self.last
-    }
+/// The highest number that is asked for.
+pub(super) fn last(ranges: &[Frames]) -> u64 {
+    ranges.iter().map(|range| range.last).max().unwrap_or(u64::MAX)
 }
 
 /// Reads `17`, `100..250`, `100..` and `..250`.

@@ -22,6 +22,11 @@ pub(super) fn style(verbose: bool) -> Style {
     Style { color, width, verbose }
 }
 
+/// `1 frame`, `2 frames`.
+pub(super) fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 /// True when the reader of our output went away.
 pub(super) fn is_broken_pipe(error: &anyhow::Error) -> bool {
     let kind =

@@ -163,10 +163,8 @@ mod tests {
         let numbers = |from: i32, to: i32, step: usize| -> Vec<String> {
             (from..to).step_by(step).map(|psn| format!("S {psn}")).collect()
         };
-        let (one, other) = (numbers(0, 3000, 2), numbers(1, 3000, 3));
-        let lines = |list: &[String]| list.iter().map(String::as_str).collect::<Vec<_>>().join("|");
-        let (one, other) = (lines(&one), lines(&other));
-        let (left, right) = (list(&one.split('|').collect::<Vec<_>>()), list(&other.split('|').collect::<Vec<_>>()));
+        let of = |lines: &[String]| list(&lines.iter().map(String::as_str).collect::<Vec<_>>());
+        let (left, right) = (of(&numbers(0, 3000, 2)), of(&numbers(1, 3000, 3)));
         let (mut seen_l, mut seen_r) = (Vec::new(), Vec::new());
         for pair in align(&left, &right) {
             match pair {

@@ -132,20 +132,7 @@ fn memory(packet: &Roce<'_>) -> Option<Memory> {
 /// arrives is ordinary while it stays; traffic class, priority and do-not-fragment are not: they are settings that matter.
 fn ordinary(seen: &Roce<'_>, flow: &Flow) -> Roce<'static> {
     let net = match seen.net {
-        Net::V4(ip) => Net::V4(Ipv4 {
-            version: ip.version,
-            ihl: ip.ihl,
-            tos: 0,
-            total_len: ip.total_len,
-            id: ip.id,
-            flags_offset: Ipv4::DF,
-            ttl: flow.hop_limit,
-            protocol: ip.protocol,
-            checksum: ip.checksum,
-            src: ip.src,
-            dst: ip.dst,
-            options: &[],
-        }),
+        Net::V4(ip) => Net::V4(Ipv4 { tos: 0, flags_offset: Ipv4::DF, ttl: flow.hop_limit, options: &[], ..ip }),
         Net::V6(ip) => Net::V6(Ipv6 { traffic_class: 0, hop_limit: flow.hop_limit, ..ip }),
         Net::Grh(ip) => Net::Grh(Ipv6 { traffic_class: 0, hop_limit: flow.hop_limit, ..ip }),
     };

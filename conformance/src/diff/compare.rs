@@ -4,7 +4,7 @@ use std::collections::HashSet;
 use std::time::Duration;
 
 use super::align;
-use super::judge::{self, Acknowledged, ORDINARY, payload_len};
+use super::judge::{self, Acknowledged, payload_len};
 use super::matching::{self, Match, facing};
 use super::memory::{Named, Regions};
 use super::result::{Comparison, Connection, Counts, Decided, Differing, End, FieldDifference, Place, Whole};
@@ -237,6 +237,11 @@ impl Sender<'_> {
         self.sides[side][at].memory.map(|memory| regions.name(side, memory))
     }
 
+    /// A packet taken apart by fields.
+    fn taken_apart(&self, side: usize, at: usize, regions: &Regions) -> golden::Packet {
+        self.sides[side][at].fields(self.named(side, at, regions).as_ref())
+    }
+
     fn place(&self, side: usize, at: usize, regions: &Regions) -> Place {
         let packet = &self.sides[side][at];
         let text = packet.text(self.named(side, at, regions).as_ref());
@@ -252,10 +257,7 @@ impl Sender<'_> {
     fn other(&self, l: usize, r: usize, regions: &Regions) -> Option<Whole> {
         let (one, other) = (&self.sides[0][l], &self.sides[1][r]);
         let is_other = || {
-            let fields = [(0, l), (1, r)].map(|(side, at)| {
-                let named = self.named(side, at, regions);
-                self.sides[side][at].fields(named.as_ref())
-            });
+            let fields = [self.taken_apart(0, l, regions), self.taken_apart(1, r, regions)];
             fields.iter().any(|packet| packet.values.is_empty()) && fields[0].line != fields[1].line
         };
         (one.head() != other.head() || one.line != other.line && is_other())
@@ -272,13 +274,9 @@ impl Sender<'_> {
         let is_same = one.line == other.line && one.psn == other.psn && memory && one.mad == other.mad;
         let mut fields = Vec::new();
         if !is_same {
-            let fields_of = |side, at| {
-                let named = self.named(side, at, regions);
-                self.sides[side][at].fields(named.as_ref())
-            };
-            let (one, other) = (fields_of(0, l), fields_of(1, r));
+            let (one, other) = (self.taken_apart(0, l, regions), self.taken_apart(1, r, regions));
             fields.extend(golden::fields(&one, &other).into_iter().filter_map(|(name, values)| {
-                let values = values.map(|text| if text == "none" { ORDINARY.to_owned() } else { text });
+                let values = values.map(golden::told);
                 (!is_cut(name, &values)).then(|| self.field(one.head(), name, values))
             }));
         }

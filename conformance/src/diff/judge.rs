@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use super::result::Decided;
 use super::side::{Form, Packet, Role};
-use crate::golden::{self, Governed};
+use crate::golden::{self, Governed, ORDINARY};
 
 const APPLICATION: &str = "as many bytes with other contents: what an application sends is its own";
 const ROUTERS: &str = "routers between the sender and the capture count it down";
@@ -13,16 +13,12 @@ const MARKED: &str = "a switch on the way marks congestion";
 const CONGESTION: &str = "a congestion notification follows marks, which switches set or not";
 const SETTING: &str = "it is how the sender's host is set up";
 
-/// What a line without the field has.
-pub(super) const ORDINARY: &str = "ordinary";
-
 /// Who decides what this field of such a packet holds.
 pub(super) fn field(form: Form, head: &str, name: &str, values: [&str; 2]) -> Decided {
     let free = |why| decided(Governed::Free(why));
     if form == Form::Capture {
-        let is_payload = name == "data" && values.map(payload_len).windows(2).all(|len| len[0] == len[1]);
         match name {
-            "data" if is_payload => return free(APPLICATION),
+            "data" if payload_len(values[0]) == payload_len(values[1]) => return free(APPLICATION),
             "ip.ttl" => return free(ROUTERS),
             "ip.ecn" if values.contains(&"ce") => return free(MARKED),
             "ip.dscp" => return free(SETTING),
@@ -39,7 +35,6 @@ pub(super) fn payload_len(text: &str) -> Option<usize> {
     match text.split_once('B') {
         Some((digits, _)) => digits.parse().ok(),
         None if text == ORDINARY => None,
-        None if text == "none" => Some(0),
         None => Some(text.len() / 2),
     }
 }
@@ -49,7 +44,7 @@ pub(super) fn moment(head: &str, is_again: bool) -> Decided {
     decided(golden::moment(head, || is_again))
 }
 
-pub(super) fn decided(governed: Governed) -> Decided {
+fn decided(governed: Governed) -> Decided {
     match governed {
         Governed::Rule(rule) => Decided { rule: Some(rule), free: false, why: String::new() },
         Governed::Free(why) => Decided { rule: None, free: true, why: why.to_owned() },

@@ -5,16 +5,13 @@ use std::time::Duration;
 use rocespec_reports::outcome::{self, Actor, Case, Verdict};
 
 use super::align::{Pair, align};
-use super::compare::{self, NOTHING, Subject};
+use super::compare::{self, NOTHING, Subject, told};
 use super::packet::Packet;
 use super::recording::Recording;
 use super::trace::Exchange;
 use super::{Governed, governs};
 use crate::duration;
 use crate::profile::Timing;
-
-/// Stands for the value of a field that a line leaves out.
-const ORDINARY: &str = "ordinary";
 
 /// Most differences that are listed: who reads on learns nothing new.
 const MOST: usize = 200;
@@ -129,7 +126,7 @@ impl Sides<'_> {
             }
             for difference in compare::pair(&place, &self.golden.packets, &self.seen.packets, pair) {
                 let (golden, seen) = match &difference.subject {
-                    Subject::Field { expected, seen, .. } => (value(expected), value(seen)),
+                    Subject::Field { expected, seen, .. } => (told(expected.clone()), told(seen.clone())),
                     _ => (difference.expected, difference.seen),
                 };
                 found.push(self.difference(pair, difference.subject.word(), golden, seen, difference.governed));
@@ -294,9 +291,4 @@ impl Sides<'_> {
                 .to_owned(),
         }
     }
-}
-
-/// The value of a field, for people.
-fn value(text: &str) -> String {
-    if text == "none" { ORDINARY } else { text }.to_owned()
 }

@@ -125,9 +125,19 @@ pub(super) fn pair(place: &Exchange, expected: &[Packet], seen: &[Packet], pair:
     }
 }
 
+/// Stands for the value of a field that a line leaves out.
+const NONE: &str = "none";
+/// The same where people read it.
+pub(crate) const ORDINARY: &str = "ordinary";
+
+/// The value of a field, for people.
+pub(crate) fn told(text: String) -> String {
+    if text == NONE { ORDINARY.to_owned() } else { text }
+}
+
 /// Fields that differ, with both values.
 pub(crate) fn fields(one: &Packet, other: &Packet) -> Vec<(&'static str, [String; 2])> {
-    let text = |value: Option<&super::Value>| value.map_or("none", |value| &value.text).to_owned();
+    let text = |value: Option<&super::Value>| value.map_or(NONE, |value| &value.text).to_owned();
     let in_one = one.values.iter().filter_map(|value| {
         let there = other.value(value.name);
         let differs = there.is_none_or(|there| !value.agrees(there));

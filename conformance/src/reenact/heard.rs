@@ -2,8 +2,8 @@
 
 use rocespec_codec::icrc::{self, Verdict};
 use rocespec_codec::{
-    Bth, Ethernet, Extensions, Frame, Info, Ipv4, Msn, NakCode, Net, Opcode, Psn, Qpn, Roce, SyndromeClass, decode,
-    encode, encoded_len, field,
+    Bth, Ethernet, Extensions, Frame, Info, Ipv4, Msn, NakCode, Net, Opcode, Psn, Qpn, Roce, SyndromeClass, Transport,
+    decode, encode, encoded_len, field,
 };
 
 /// Longest payload that is kept as it is, in bytes, unless it is a pattern.
@@ -76,6 +76,10 @@ impl Heard {
         self.info().is_some_and(Info::is_response)
     }
 
+    pub(super) fn is_cnp(&self) -> bool {
+        self.packet().bth.opcode.transport() == Transport::Cnp
+    }
+
     /// The same with its MSN so much lower.
     pub(super) fn with_msn_lowered(&self, by: u32) -> Heard {
         let mut packet = self.packet();
@@ -125,6 +129,12 @@ pub(super) fn is_word(heard: &Heard) -> bool {
 /// A NAK that asks for what is missing.
 pub(super) fn is_gap_nak(heard: &Heard) -> bool {
     is_word(heard) && heard.packet().ext.aeth.syndrome.class() == SyndromeClass::Nak(NakCode::PsnSequenceError)
+}
+
+/// A NAK that refuses something for good.
+pub(super) fn is_refusal(heard: &Heard) -> bool {
+    let class = heard.packet().ext.aeth.syndrome.class();
+    is_word(heard) && matches!(class, SyndromeClass::Nak(code) if code != NakCode::PsnSequenceError)
 }
 
 /// The payload as a script says it: short ones and patterns as they are, others as one byte repeated, the same one each

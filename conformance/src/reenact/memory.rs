@@ -29,6 +29,13 @@ struct Span {
     rights: Vec<&'static str>,
 }
 
+impl Span {
+    /// The whole access lies in it.
+    fn holds(&self, access: &Access) -> bool {
+        self.rkey == access.rkey && access.va >= self.start && access.va + access.len <= self.end
+    }
+}
+
 /// What a request does to memory.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Access {
@@ -118,10 +125,7 @@ impl Memory {
 
     /// Where an access lies: name and offset.
     pub(super) fn place(&self, access: &Access) -> Option<(&str, u64)> {
-        let span = self
-            .spans
-            .iter()
-            .find(|span| span.rkey == access.rkey && access.va >= span.start && access.va + access.len <= span.end)?;
+        let span = self.spans.iter().find(|span| span.holds(access))?;
         Some((&span.name, access.va - span.start))
     }
 
@@ -129,7 +133,7 @@ impl Memory {
     pub(super) fn offset(&self, access: &Access) -> Option<u64> {
         let mut before = 0;
         for span in &self.spans {
-            if span.rkey == access.rkey && access.va >= span.start && access.va + access.len <= span.end {
+            if span.holds(access) {
                 return Some(before + (access.va - span.start));
             }
             before += (span.end - span.start).next_multiple_of(PAGE);

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use rocespec_codec::{Header, Info, Mtu, NakCode, PKey, Psn, SyndromeClass, Transport};
+use rocespec_codec::{Header, Info, Mtu, NakCode, PKey, Psn, SyndromeClass};
 
 use super::Exchange;
 use super::heard::{Heard, is_gap_nak, is_word};
@@ -32,11 +32,10 @@ pub(super) fn start(exchange: &Exchange, end: usize) -> Option<Psn> {
     let begins =
         |heard: &&Heard| heard.from == end && heard.is_request() && heard.info().is_none_or(Info::starts_message);
     let is_answer = |heard: &Heard| heard.from != end && heard.is_response();
-    let is_cnp = |heard: &Heard| heard.packet().bth.opcode.transport() == Transport::Cnp;
-    let first = exchange.heard.iter().position(|heard| begins(&heard) && !is_cnp(heard))?;
+    let first = exchange.heard.iter().position(|heard| begins(&heard) && !heard.is_cnp())?;
     let early = exchange.heard[first..].iter().take_while(|heard| !is_answer(heard));
     let first = exchange.heard[first].psn();
-    let lowest = early.filter(|heard| begins(heard) && !is_cnp(heard)).map(Heard::psn);
+    let lowest = early.filter(|heard| begins(heard) && !heard.is_cnp()).map(Heard::psn);
     let lowest = lowest.fold(first, |low, psn| if psn.since(low) < 0 { psn } else { low });
     // What was lost in front of all others shows when the other end asks for it.
     let is_its = |psn: &Psn| {
@@ -95,6 +94,6 @@ pub(super) fn mtu(exchange: &Exchange) -> u32 {
         let full = exchange.heard.iter().filter(goes_on).map(len).max();
         let longest = exchange.heard.iter().map(len).max().unwrap_or(0).max(1024);
         let least = full.unwrap_or(longest);
-        [256, 512, 1024, 2048, 4096].into_iter().find(|mtu| *mtu as usize >= least).unwrap_or(4096)
+        Mtu::ALL.into_iter().find(|mtu| mtu.bytes() >= least).unwrap_or(Mtu::B4096).bytes() as u32
     })
 }

@@ -8,7 +8,6 @@ use rocespec_codec::Transport;
 use super::script::{Fault, Line, MOST_OF_A_RULE, Script};
 use super::{Exchange, Made};
 use crate::ledger::Ledger;
-use crate::scenario::Network;
 
 /// What stands above the script.
 pub(super) struct Head {
@@ -22,10 +21,9 @@ pub(super) struct Head {
 impl Head {
     /// One that nobody reads, for the steps of a script alone.
     pub(super) fn plain(script: &Script) -> Head {
-        let about = "What happens to a device.".to_owned();
         Head {
             title: "A connection of a capture".to_owned(),
-            about,
+            about: "What happens to a device.".to_owned(),
             rules: vec![ordinary_rule(script.transport).to_owned()],
             needs: needs(script),
             setup: setup(script),
@@ -122,11 +120,7 @@ fn needs(script: &Script) -> Vec<&'static str> {
 
 fn setup(script: &Script) -> String {
     let setup = &script.setup;
-    let network = match script.network {
-        Network::V4 => "v4",
-        Network::V6 => "v6",
-        Network::V1 => "v1",
-    };
+    let network = script.network.name();
     let mut text = format!("start_psn = {:#08x}, ip = \"{network}\", mtu = {}", setup.start_psn, setup.mtu);
     if script.transport == Transport::Uc {
         text.push_str(", transport = \"uc\"");

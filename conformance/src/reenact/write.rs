@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use rocespec_codec::notation::{self, Scope};
-use rocespec_codec::{Header, Info, NakCode, Opcode, PKey, Psn, RnrTimer, Roce, SyndromeClass, Transport, icrc};
+use rocespec_codec::{Header, Info, Opcode, PKey, Psn, RnrTimer, Roce, SyndromeClass, icrc};
 
 use super::faults::Judge;
-use super::heard::{Heard, is_gap_nak, is_word};
+use super::heard::{Heard, is_gap_nak, is_refusal, is_word};
 use super::memory::{self, Access, Memory};
 use super::origin::{FAR, lowered, mtu, pkey, refused, start};
 use super::script::{Fault, Has, Line, MOST_OF_A_RULE, Script, Setup};
@@ -128,13 +128,13 @@ impl Writer<'_> {
         let is_device = heard.from == self.exchange.device;
         let lines = self.script.lines.len();
         match (is_device, heard.is_response()) {
-            (false, false) if heard.packet().bth.opcode.transport() == Transport::Cnp => {
+            (false, false) if heard.is_cnp() => {
                 let line = format!("> {}", self.line(heard, Psn::default()));
                 self.push(line);
             }
             (false, false) => self.request(at),
             (false, true) => self.response(at),
-            (true, false) if heard.packet().bth.opcode.transport() != Transport::Cnp => self.posted(at),
+            (true, false) if !heard.is_cnp() => self.posted(at),
             (true, true) => self.answered(at),
             (true, false) => {}
         }
@@ -262,15 +262,9 @@ impl Writer<'_> {
     /// The device answers. What a right one answers is known without it, but not what it has put off or refused.
     fn answered(&mut self, at: usize) {
         let heard = &self.heard[at];
-        let packet = heard.packet();
-        if !is_word(heard) {
-            return;
-        }
-        if let SyndromeClass::Nak(code) = packet.ext.aeth.syndrome.class()
-            && code != NakCode::PsnSequenceError
-        {
+        if is_refusal(heard) {
             let start = self.starts[1 - heard.from].unwrap_or_default();
-            let text = self.text(&packet, start);
+            let text = self.line(heard, start);
             self.note(format!("frame {}: the device refused: {text}", heard.number));
         }
     }
@@ -318,9 +312,7 @@ impl Writer<'_> {
         if heard.from != self.exchange.device || !heard.is_response() {
             return None;
         }
-        let packet = heard.packet();
-        let class = packet.ext.aeth.syndrome.class();
-        let is_final = is_word(heard) && matches!(class, SyndromeClass::Nak(code) if code != NakCode::PsnSequenceError);
+        let is_final = is_refusal(heard);
         if self.is_over && !is_final {
             return Some(heard.number);
         }
@@ -349,27 +341,27 @@ impl Writer<'_> {
     /// The frame in which the device asked for this packet again, where nothing else than its loss explains that.
     fn lost(&self, at: usize) -> Option<u64> {
         let heard = &self.heard[at];
-        let psn = heard.psn();
         if !icrc::verify(&heard.packet()) {
             return None;
         }
-        let later = self.heard[at + 1..].iter();
-        let mut later = later.take_while(|other| other.from != heard.from || !other.is_request() || other.psn() != psn);
-        later.find(|other| other.from != heard.from && is_gap_nak(other) && other.psn() == psn).map(|nak| nak.number)
+        self.words_on(at).find(|word| is_gap_nak(word)).map(|nak| nak.number)
     }
 
     /// The time for which the device put off this packet.
     fn rnr(&self, at: usize) -> Option<RnrTimer> {
-        let heard = &self.heard[at];
-        let psn = heard.psn();
-        let later = self.heard[at + 1..].iter();
-        let mut later = later.take_while(|other| other.from != heard.from || !other.is_request() || other.psn() != psn);
-        later.find_map(|other| match other.packet().ext.aeth.syndrome.class() {
-            SyndromeClass::RnrNak(timer) if other.from != heard.from && is_word(other) && other.psn() == psn => {
-                Some(timer)
-            }
+        self.words_on(at).find_map(|word| match word.packet().ext.aeth.syndrome.class() {
+            SyndromeClass::RnrNak(timer) => Some(timer),
             _ => None,
         })
+    }
+
+    /// The ACKs and NAKs with the PSN of the request at `at`, until it is sent again.
+    fn words_on(&self, at: usize) -> impl Iterator<Item = &Heard> {
+        let heard = &self.heard[at];
+        let psn = heard.psn();
+        let is_again = move |other: &&Heard| other.from == heard.from && other.is_request() && other.psn() == psn;
+        let later = self.heard[at + 1..].iter().take_while(move |other| !is_again(other));
+        later.filter(move |other| other.from != heard.from && is_word(other) && other.psn() == psn)
     }
 
     /// Posts the receive that the message at `at` needs.

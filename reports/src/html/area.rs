@@ -8,6 +8,7 @@ use super::frames::Frames;
 use super::golden::Diff;
 use super::ladder::Ladder;
 use super::{Chrome, Dissect, ladder, links, mark};
+use crate::cause;
 use crate::evidence;
 use crate::outcome::{Case, Finding, Rule, Run, Verdict};
 use crate::text::{counted, lines, milliseconds};
@@ -188,9 +189,7 @@ fn part<'r>(run: &'r Run, case: &'r Case, place: usize, anchor: &'r str) -> Part
 
 fn found<'r>(run: &'r Run, finding: &'r Finding) -> Found<'r> {
     let rule = run.rule(&finding.rule);
-    let statement = rule.map_or("", |rule| &rule.statement);
-    let why = finding.why.strip_suffix(statement).unwrap_or(&finding.why).trim();
-    Found { finding, rule, why, time: milliseconds(finding.time_ns) }
+    Found { finding, rule, why: cause::why(&finding.why, rule), time: milliseconds(finding.time_ns) }
 }
 
 fn script(first: &Case, cases: &[Part<'_>]) -> Vec<ScriptLine> {

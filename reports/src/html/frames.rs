@@ -3,12 +3,13 @@
 //! Frames look alike, so field names stand once for each layout and the whole is compressed; pages stay small enough to
 //! mail. The script that unpacks it is `templates/bytes.js`.
 
+use std::io::{self, Write as _};
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use flate2::Compression;
 use flate2::write::DeflateEncoder;
 use serde::Serialize;
-use std::io::{self, Write as _};
 
 use super::{Dissect, Dissection, Part};
 use crate::outcome::Bytes;

@@ -61,8 +61,9 @@ pub struct Dissection {
 /// Tells what is known of a frame.
 pub type Dissect<'d> = &'d dyn Fn(&[u8]) -> Dissection;
 
-/// Writes the pages of a run into `dir`, which is [claimed](claim). Pages of an earlier report go; other files stay. The first page leads to `others` as well: files of the folder with the words for them. The links to frames
-/// lead to where [`Case::pcapng`](crate::outcome::Case::pcapng) says.
+/// Writes the pages of a run into `dir`, which is [claimed](claim). Pages of an earlier report go; other files stay. The
+/// first page leads to `others` as well: files of the folder with the words for them. The links to frames lead to where
+/// [`Case::pcapng`](crate::outcome::Case::pcapng) says.
 pub fn write(run: &Run, dissect: Dissect<'_>, others: &[(&str, &str)], dir: &Path) -> io::Result<()> {
     claim(dir)?;
     let cases = dir.join(CASES);

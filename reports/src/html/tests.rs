@@ -56,7 +56,7 @@ fn pages(run: &Run) -> BTreeMap<PathBuf, String> {
 }
 
 /// The page as a tree; it has to be well-formed.
-fn tree<'p>(path: &Path, page: &'p str) -> Document<'p> {
+pub(super) fn tree<'p>(path: &Path, page: &'p str) -> Document<'p> {
     let options = roxmltree::ParsingOptions { allow_dtd: true, ..Default::default() };
     Document::parse_with_options(page, options).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
@@ -81,7 +81,7 @@ fn a_golden_difference_shows_both_packets_and_who_decides() {
     assert!(shown.contains("As in goldens/emulator/cc/cnp/spacing.trace."), "{shown}");
 }
 
-fn text(node: Node<'_, '_>) -> String {
+pub(super) fn text(node: Node<'_, '_>) -> String {
     node.descendants().filter(Node::is_text).filter_map(|node| node.text()).collect()
 }
 

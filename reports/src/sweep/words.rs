@@ -32,12 +32,12 @@ const WITH_TIMEOUTS: Column = Column {
 const HITS: Column = Column {
     name: "hits",
     legend: "frames that met the fault, in both directions",
-    cell: |point| number(point.counts.hits),
+    cell: |point| short(point.counts.hits),
 };
 const PACKETS: Column =
-    Column { name: "packets", legend: "packets of both ends", cell: |point| number(point.counts.packets) };
+    Column { name: "packets", legend: "packets of both ends", cell: |point| short(point.counts.packets) };
 const AGAIN: Column =
-    Column { name: "again", legend: "requests sent again", cell: |point| number(point.counts.retransmitted) };
+    Column { name: "again", legend: "requests sent again", cell: |point| short(point.counts.retransmitted) };
 const NAKS: Column = Column { name: "NAK", legend: "NAKs for a gap", cell: |point| counted(point.counts.naks) };
 const TIMEOUTS: Column = Column { name: "t/o", legend: "ACK timeouts", cell: |point| counted(point.counts.timeouts) };
 const CNPS: Column = Column { name: "CNP", legend: "CNPs", cell: |point| counted(point.counts.cnps) };
@@ -49,22 +49,22 @@ const FAIRNESS: Column = Column {
 const DROPS: Column = Column {
     name: "drops",
     legend: "frames that found the queue full",
-    cell: |point| point.incast.map_or_else(none, |incast| number(incast.drops)),
+    cell: |point| point.incast.map_or_else(none, |incast| short(incast.drops)),
 };
 const MARKS: Column = Column {
     name: "marks",
     legend: "packets marked CE",
-    cell: |point| point.incast.map_or_else(none, |incast| number(incast.marks)),
+    cell: |point| point.incast.map_or_else(none, |incast| short(incast.marks)),
 };
 const PAUSES: Column = Column {
     name: "pauses",
     legend: "times that a sender was asked to pause",
-    cell: |point| point.incast.map_or_else(none, |incast| number(incast.pauses)),
+    cell: |point| point.incast.map_or_else(none, |incast| short(incast.pauses)),
 };
 const QUEUE: Column = Column {
     name: "queue",
     legend: "longest queue to the receiver, bytes",
-    cell: |point| point.incast.map_or_else(none, |incast| number(incast.longest_queue)),
+    cell: |point| point.incast.map_or_else(none, |incast| short(incast.longest_queue)),
 };
 
 impl Sweep {
@@ -76,8 +76,7 @@ impl Sweep {
             What::Incast => columns.extend([FAIRNESS, DROPS, MARKS, CNPS, PAUSES, QUEUE]),
             _ => columns.extend([HITS, PACKETS]),
         }
-        columns.push(AGAIN);
-        columns.extend([NAKS, TIMEOUTS]);
+        columns.extend([AGAIN, NAKS, TIMEOUTS]);
         if self.what == What::Ce {
             columns.push(CNPS);
         }
@@ -131,12 +130,8 @@ pub(crate) fn percent(share: f64) -> String {
     format!("{value:.digits$} %")
 }
 
-fn number(count: u64) -> String {
-    if count == 0 { "0".to_owned() } else { short(count) }
-}
-
 fn counted(count: Option<u64>) -> String {
-    count.map_or_else(none, number)
+    count.map_or_else(none, short)
 }
 
 fn none() -> String {

@@ -16,8 +16,7 @@ pub(super) type Files = BTreeMap<String, Vec<u8>>;
 /// Builds the program of a package and gives its path.
 pub(crate) fn build(workspace: &Path, package: &str) -> Result<PathBuf> {
     say(&format!("building {package}"));
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    let output = Command::new(cargo)
+    let output = crate::cargo()
         .args(["build", "--release", "--package", package, "--bins", "--message-format", "json-render-diagnostics"])
         .current_dir(workspace)
         .stderr(Stdio::inherit())

@@ -148,13 +148,11 @@ fn verdicts(results: &Path, name: &str) -> Result<Verdicts> {
 
 /// Runs the suite here, without a network interface.
 fn rocespec(folder: &Path, filter: &[String], dut: &str) -> Result<Verdicts> {
-    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
     let here = folder.join("here");
     fs::create_dir_all(&here)?;
     let name = dut.replace(':', "-");
-    let mut command = Command::new(cargo);
-    command.current_dir(workspace()).args(["run", "--quiet", "--release", "--package", "rocespec", "--", "run"]);
-    command.args(filter).args(["--dut", dut]);
+    let mut command = crate::rocespec();
+    command.arg("run").args(filter).args(["--dut", dut]);
     command.arg("--json").arg(here.join(format!("{name}.json"))).arg("--report").arg(here.join(&name));
     let said = command.stdin(Stdio::null()).output().context("cannot run cargo")?;
     fs::write(here.join(format!("{name}.txt")), &said.stdout)?;

@@ -7,8 +7,8 @@ use oorandom::Rand32;
 use rocespec::link::Rate;
 use rocespec_codec::field::complete;
 use rocespec_codec::{
-    Aeth, Bth, Credits, ETHERTYPE_IPV4, Ethernet, Extensions, Ipv4, MacAddr, Msn, Mtu, NakCode, Net, Opcode, Psn, Qpn,
-    RKey, ROCE_V2_PORT, Reth, Roce, Syndrome, Udp, encode,
+    Aeth, Bth, Credits, ETHERTYPE_IPV4, Ethernet, Extensions, Ipv4, MacAddr, Msn, Mtu, NakCode, Net, Opcode,
+    PROTOCOL_UDP, Psn, Qpn, RKey, ROCE_V2_PORT, Reth, Roce, Syndrome, Udp, encode,
 };
 
 /// Longest frame in bytes: the largest MTU and the headers of a WRITE.
@@ -252,7 +252,7 @@ impl Connection {
             id: src.ip_id,
             flags_offset: Ipv4::DF,
             ttl: 64,
-            protocol: 17,
+            protocol: PROTOCOL_UDP,
             checksum: 0,
             src: src.ip(),
             dst: dst.ip(),

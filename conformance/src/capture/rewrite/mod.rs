@@ -115,7 +115,7 @@ impl Rewriter {
         let lax = decode_lax(carried.frame, carried.original_len);
         let is_cut = lax.is_cut() || carried.is_cut_by_mirror();
         if lax.is_roce() && !matches!(lax.other, Some(Frame::Datagram(_))) {
-            return Ok((self.roce(&lax, carried.port)?, is_cut));
+            return Ok((self.roce(&lax, carried)?, is_cut));
         }
         let ends_with_fcs = lax.trailer_kind() == Trailer::Fcs;
         let Some(names) = &mut self.names else {

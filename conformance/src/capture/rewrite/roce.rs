@@ -5,18 +5,17 @@ use rocespec_codec::{Lax, Layer, Net, Roce, Trailer, encode, encoded_len, icrc, 
 use super::management::management;
 use super::names::Names;
 use super::{LeftOut, Rewriter, checksum, with_fcs};
+use crate::capture::inside::Carried;
 
 impl Rewriter {
-    /// A frame that is RoCE; `port` is the one that it went to where that is not the port of RoCE v2.
-    pub(super) fn roce(&mut self, lax: &Lax<'_>, port: Option<u16>) -> Result<Vec<u8>, LeftOut> {
+    /// A frame that is RoCE, as it was carried and as far as it can be read.
+    pub(super) fn roce(&mut self, lax: &Lax<'_>, carried: &Carried<'_>) -> Result<Vec<u8>, LeftOut> {
         let is_hidden = matches!(lax.net, Some(Net::V4(ip)) if !ip.options.is_empty());
         if is_hidden || lax.fragment.is_some() || !lax.extensions.is_empty() {
             return Err(LeftOut::Hidden);
         }
-        let Some(mut before) = lax.packet() else { return self.part(lax, port) };
-        if let (Some(udp), Some(port)) = (&mut before.udp, port) {
-            udp.dport = port;
-        }
+        let Some(before) = lax.packet() else { return self.part(lax, carried.port) };
+        let before = carried.at_its_port(before);
         let payload = self.payload(&before)?;
         let trailer = vec![0; before.trailer.len()];
         let mut after = Roce { payload: &payload, trailer: &trailer, ..before.clone() };
@@ -47,7 +46,8 @@ impl Rewriter {
         }
     }
 
-    /// A packet that could not be read to its end, in its own bytes.
+    /// A packet that could not be read to its end, in its own bytes; `port` is the one that it went to where that is not the
+    /// port of RoCE v2.
     fn part(&mut self, lax: &Lax<'_>, port: Option<u16>) -> Result<Vec<u8>, LeftOut> {
         let (Some(mut eth), Some(before)) = (lax.eth.clone(), lax.net) else { return Err(LeftOut::Headless) };
         if lax.udp.is_none() && !matches!(before, Net::Grh(_)) {

@@ -16,17 +16,8 @@ fn zstd(bytes: &[u8]) -> Vec<u8> {
     compress_to_vec(bytes, CompressionLevel::Fastest)
 }
 
-fn read_packed(bytes: Vec<u8>) -> (Vec<CapturedFrame>, Option<CaptureError>) {
-    let mut unpacked = Vec::new();
-    let mut reader = Reader::new(unpack(io::Cursor::new(bytes)).unwrap());
-    let error = loop {
-        match reader.next() {
-            Some(Ok(frame)) => unpacked.push(frame),
-            Some(Err(error)) => break Some(error),
-            None => break None,
-        }
-    };
-    (unpacked, error)
+fn read_packed(bytes: Vec<u8>) -> Content {
+    one_by_one(unpack(io::Cursor::new(bytes)).unwrap())
 }
 
 #[test]

@@ -153,12 +153,11 @@ impl<'a> Cut<'a> {
     fn all(&mut self, input: Input) -> anyhow::Result<()> {
         let args = self.args;
         let mut opener = Opener::with_ports(&args.port[..]);
-        let last = args.frames.iter().map(Frames::last).max().unwrap_or(u64::MAX);
+        let last = frames::last(&args.frames);
         for captured in Reader::new(input) {
             let captured = captured?;
             self.count.frames += 1;
-            let is_named = args.frames.is_empty() || args.frames.iter().any(|range| range.has(captured.number));
-            let is_wanted = is_named && self.fits(&mut opener, &captured);
+            let is_wanted = frames::are_asked_for(&args.frames, captured.number) && self.fits(&mut opener, &captured);
             match &mut self.around {
                 None if is_wanted => self.write(&mut opener, captured)?,
                 None => {}

@@ -1,8 +1,6 @@
 //! Frames without their ends.
 
-use rocespec_codec::mad;
-
-use super::super::decode::sight::{Sight, What};
+use super::super::decode::sight::Sight;
 use crate::capture::inside::{Around, Inside, Opened};
 
 /// How much of a frame is kept.
@@ -21,7 +19,7 @@ impl Snap {
             (Snap::Headers, Some(carried), Some(packet)) if !packet.payload.is_empty() => (carried, packet),
             (Snap::Headers, ..) => return all,
         };
-        if matches!(sight.what, What::Roce { .. }) && mad::of(packet).is_some_and(|mad| mad.message().is_some()) {
+        if sight.mad().is_some_and(|mad| mad.message().is_some()) {
             return all;
         }
         let behind = packet.payload.len() + packet.pad.len() + 4;

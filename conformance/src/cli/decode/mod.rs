@@ -12,9 +12,10 @@ mod text;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
+use super::Outcome;
 use super::frames::{self, Frames};
 use super::input::Input;
-use super::{Outcome, output};
+use super::output::{self, counted};
 use crate::capture::inside::Opener;
 use crate::capture::{CapturedFrame, Reader};
 pub(super) use dissect::dissect;
@@ -112,14 +113,15 @@ fn file(args: &Args, path: &Path, left: &mut u64, out: &mut impl Write) -> anyho
     if count.packets == 0 || count.printed == 0 {
         // Below what was printed, where both go to the same place.
         out.flush()?;
-        let (name, number) =
-            (path.display(), |count, noun| format!("{count} {noun}{}", if count == 1 { "" } else { "s" }));
+        let name = path.display();
         match count.packets {
             0 if !args.frames.is_empty() => {
                 eprintln!("rocespec: {name}: no RoCE packet among the frames that you asked for");
             }
-            0 => eprintln!("rocespec: {name}: {}, no RoCE packet among them", number(count.frames, "frame")),
-            packets => eprintln!("rocespec: {name}: {}, none that you asked for", number(packets, "RoCE packet")),
+            0 => eprintln!("rocespec: {name}: {}, no RoCE packet among them", counted(count.frames, "frame")),
+            packets => {
+                eprintln!("rocespec: {name}: {}, none that you asked for", counted(packets, "RoCE packet"))
+            }
         }
     }
     Ok(())
@@ -143,7 +145,7 @@ fn read(
     let mut start_ns = args.epoch.then_some(0);
     let mut reader = Reader::new(input);
     let allowed = *left;
-    let last = args.frames.iter().map(Frames::last).max().unwrap_or(u64::MAX);
+    let last = frames::last(&args.frames);
     while *left > 0 && count.frames < last {
         let mut batch = Vec::new();
         let mut damage = None;
@@ -243,7 +245,7 @@ impl<'a> Printer<'a> {
         out: &mut Vec<u8>,
     ) -> std::io::Result<()> {
         count.frames += 1;
-        if !args.frames.is_empty() && !args.frames.iter().any(|range| range.has(captured.number)) {
+        if !frames::are_asked_for(&args.frames, captured.number) {
             return Ok(());
         }
         let sight = Sight::of(self.opener.open(captured));

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::super::output::counted;
 use super::{File, Report};
 use crate::diff::{Connection, Counts, Decided, Differing, End, FieldDifference, Form, Place, Throughout};
 
@@ -43,10 +44,6 @@ fn size(file: &File) -> String {
             format!("{frames}, {packets}{unreadable}, {}", counted(file.connections as u64, "connection"))
         }
     }
-}
-
-fn counted(count: u64, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
 /// How many packets are what.

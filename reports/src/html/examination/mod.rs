@@ -92,7 +92,7 @@ impl<'e> Found<'e> {
         Found {
             finding,
             rule,
-            why: cause::why(finding, rule.map_or("", |rule| &rule.statement)),
+            why: cause::why(&finding.why, rule),
             time: milliseconds(finding.time_ns),
             sender: connection.map(|connection| cause::end(connection, finding.from).address.as_str()),
         }

@@ -1,8 +1,9 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use roxmltree::{Document, Node};
+use roxmltree::Node;
 
+use super::super::tests::{text, tree};
 use super::*;
 use crate::examination::sample;
 
@@ -16,16 +17,6 @@ fn pages(examination: &Examination) -> BTreeMap<PathBuf, String> {
     let connections = fs::read_dir(temp.path().join(CONNECTIONS)).unwrap();
     let names = connections.map(|entry| Path::new(CONNECTIONS).join(entry.unwrap().file_name()));
     names.chain([PathBuf::from(INDEX)]).map(|path| (path.clone(), read(&path))).collect()
-}
-
-/// The page as a tree; it has to be well-formed.
-fn tree<'p>(path: &Path, page: &'p str) -> Document<'p> {
-    let options = roxmltree::ParsingOptions { allow_dtd: true, ..Default::default() };
-    Document::parse_with_options(page, options).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-}
-
-fn text(node: Node<'_, '_>) -> String {
-    node.descendants().filter(Node::is_text).filter_map(|node| node.text()).collect()
 }
 
 #[test]

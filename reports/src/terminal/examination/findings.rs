@@ -106,7 +106,7 @@ fn finding(
     if finding.seen != finding.packet {
         push_labelled(out, style, "seen", &finding.seen);
     }
-    push_labelled(out, style, "why", cause::why(finding, rule.map_or("", |rule| &rule.statement)));
+    push_labelled(out, style, "why", cause::why(&finding.why, rule));
     if finding.harmless {
         push_labelled(out, style, "harmless", cause::HARMLESS);
     }
