@@ -120,7 +120,7 @@ fn file(args: &Args, path: &Path, left: &mut u64, out: &mut impl Write) -> anyho
             }
             0 => eprintln!("rocespec: {name}: {}, no RoCE packet among them", counted(count.frames, "frame")),
             packets => {
-                eprintln!("rocespec: {name}: {}, none that you asked for", counted(packets, "RoCE packet"))
+                eprintln!("rocespec: {name}: {}, none that you asked for", counted(packets, "RoCE packet"));
             }
         }
     }

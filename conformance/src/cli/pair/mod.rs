@@ -122,12 +122,11 @@ fn matrix(args: &Args, devices: &[String], filters: &[String], planned: &[Planne
     let mut couple = None;
     for a in devices {
         for b in devices.iter().filter(|_| !stop::asked()) {
-            couple = Some(devices::start([a, b], couple.take())?);
-            let Some(ready) = couple.take() else { continue };
+            let ready = devices::start([a, b], couple.take())?;
             let folder = html::folder_of(&format!("{a} with {b}"));
             let (run, used) = play(args, ready, planned, filters, &args.report.join(&folder))?;
-            print(&mut std::io::stdout().lock(), &interop::line(&run))?;
             couple = Some(used);
+            print(&mut std::io::stdout().lock(), &interop::line(&run))?;
             runs.push((folder, run));
         }
     }
