@@ -1,29 +1,33 @@
-//! `cargo xtask veth`: the suite through a network interface, in a guest whose kernel has what this host's may lack.
+//! `cargo xtask veth`: the suite through a network interface, on this host or in a guest whose kernel has what the host's may
+//! lack.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitCode, Stdio};
 use std::time::Duration;
 
 use anyhow::{Context, Result, bail, ensure};
 
-use super::{Parts, needs, say, shown, tool, workspace};
+use super::{Parts, needs, say, shown, tool, userland, workspace};
 
-/// Run the suite over a pair of virtual Ethernet interfaces, in a guest: the emulator and rxe behind `--dut nic:`
+/// Run the suite over a pair of virtual Ethernet interfaces: the emulator and rxe behind `--dut nic:`, in a guest or here
 ///
 /// One network namespace holds the tester, the other one the device. The emulator is tested over a good wire, one that loses
 /// frames and one that changes their order; then rxe over a good one. The verdicts must be those that the same cases have
-/// without a network interface between; over a bad wire a case may be INCONCLUSIVE, and none may FAIL.
+/// without a network interface between; over a bad wire a case may be INCONCLUSIVE, and none may FAIL. `host` does it on the
+/// kernel of this machine, as root: what that lacks is said and left out, and of rxe no case may FAIL that the profile does
+/// not list.
 #[derive(Debug, clap::Args)]
 #[command(after_help = "Examples:
   cargo xtask veth                              a part of the catalogue on the kernel of Debian 12
   cargo xtask veth newest rc/responder ud
+  cargo xtask veth host                         on the kernel of this machine, with its own rdma_rxe
 
 Exit code 1: a verdict differs. 2: something is missing or went wrong; the message says what to do.")]
 pub(crate) struct Args {
-    /// 6.1, 6.12, newest, or the middle of an exact package name as in linux-image-VERSION-amd64
+    /// 6.1, 6.12, newest, or the middle of an exact package name as in linux-image-VERSION-amd64; or host
     #[arg(default_value = "6.1")]
     version: String,
 
@@ -32,41 +36,82 @@ pub(crate) struct Args {
     filter: Vec<String>,
 }
 
+/// Runs of the emulator over a wire that loses frames, and over one that changes their order.
+const BAD_WIRES: [&str; 2] = ["emulator-loss", "emulator-reorder"];
+
 /// How long the guest may take. Its processor is an emulated one.
 const LIMIT: Duration = Duration::from_secs(900);
 
 /// A case's name to its verdict.
 type Verdicts = BTreeMap<String, String>;
 
+/// The programs of this workspace that take part.
+const OWN: [&str; 2] = ["rocespec-agent", "rocespec"];
+
 pub(crate) fn run(args: &Args) -> Result<ExitCode> {
     if args.filter.iter().any(|filter| filter.contains([' ', ',', '"'])) {
         bail!("a filter goes to the guest by its command line and has no spaces, commas and quotes");
     }
+    let good = if args.version == "host" { on_host(&args.filter)? } else { in_guest(args)? };
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::from(1) })
+}
+
+fn in_guest(args: &Args) -> Result<bool> {
     let rxe = super::Args { version: args.version.clone(), kernel: None, modules: None, qemu: None, update: false };
     let found = needs::find_all(&rxe)?;
-    let more = ["ip", "tc"].map(|name| tool::which(name).with_context(|| format!("no {name}: install iproute2")));
-    let more = more.into_iter().collect::<Result<Vec<_>>>()?;
-    let parts = Parts {
-        init: include_str!("veth.sh"),
-        own: &["rocespec-agent", "rocespec"],
-        more: &more,
-        modules: &["veth", "sch_netem"],
-    };
+    let more = ["ip", "tc"].map(iproute2).into_iter().collect::<Result<Vec<_>>>()?;
+    let init = [include_str!("guest.sh"), include_str!("lab.sh"), include_str!("away.sh")].concat();
+    let parts = Parts { init: &init, own: &OWN, more: &more, modules: &["veth", "sch_netem"] };
     let guest = super::build(&rxe, &found, &workspace().join("target/rxe/veth").join(&args.version), &parts)?;
     let results = guest.folder.join("results");
     boot(&found.qemu, &guest.folder, &args.filter)?;
     unpack(&guest.folder, &results)?;
 
-    let usual = rocespec(&guest.folder, &args.filter, "emulator")?;
-    let mut good = compare("emulator", &verdicts(&results, "emulator")?, &usual);
-    for bad_wire in ["emulator-loss", "emulator-reorder"] {
+    let mut good = emulator_is_right(&guest.folder, &results, &args.filter)?;
+    for bad_wire in BAD_WIRES {
         good &= none_fails(bad_wire, &verdicts(&results, bad_wire)?);
     }
     let behind_qemu = rocespec(&guest.folder, &args.filter, &format!("rxe:{}", args.version))
         .with_context(|| format!("make the guest first: cargo xtask rxe {}", args.version))?;
     good &= compare("rxe", &verdicts(&results, "rxe")?, &behind_qemu);
     println!("Linux {}: what each run printed is in {}", guest.release, shown(&results));
-    Ok(if good { ExitCode::SUCCESS } else { ExitCode::from(1) })
+    Ok(good)
+}
+
+/// The same here. What the kernel lacks has left no report, and the laboratory has said so.
+fn on_host(filter: &[String]) -> Result<bool> {
+    for name in ["ip", "tc", "rdma"] {
+        iproute2(name)?;
+    }
+    let folder = workspace().join("target/veth");
+    let results = folder.join("results");
+    let _ = fs::remove_dir_all(&results);
+    fs::create_dir_all(&results).with_context(|| format!("cannot make {}", results.display()))?;
+    let own = OWN.map(|package| userland::build(&workspace(), package)).into_iter().collect::<Result<Vec<_>>>()?;
+    let own = own.iter().filter_map(|program| program.parent()).map(Path::to_owned);
+    let usual = std::env::var_os("PATH").unwrap_or_default();
+    let path = own.chain(std::env::split_paths(&usual)).chain(["/usr/sbin".into(), "/sbin".into()]);
+    let script = [include_str!("host.sh"), include_str!("lab.sh")].concat();
+    let mut shell = Command::new("sh");
+    shell.args(["-c", &script, "veth"]).arg(&results).args(filter).env("PATH", std::env::join_paths(path)?);
+    let status = shell.stdin(Stdio::null()).status().context("cannot run sh")?;
+    ensure!(status.success(), "the laboratory ended early ({status})");
+
+    let mut good = emulator_is_right(&folder, &results, filter)?;
+    for name in BAD_WIRES.into_iter().chain(["rxe"]).filter(|name| results.join(format!("{name}.txt")).exists()) {
+        good &= none_fails(name, &verdicts(&results, name)?);
+    }
+    println!("What each run printed is in {}", shown(&results));
+    Ok(good)
+}
+
+fn iproute2(name: &str) -> Result<PathBuf> {
+    tool::which(name).with_context(|| format!("no {name}: install iproute2"))
+}
+
+/// Over a good wire the emulator's verdicts are those in process.
+fn emulator_is_right(folder: &Path, results: &Path, filter: &[String]) -> Result<bool> {
+    Ok(compare("emulator", &verdicts(results, "emulator")?, &rocespec(folder, filter, "emulator")?))
 }
 
 /// Boots the guest and waits until it is done. Its results are then in `results.tar`.
@@ -173,14 +218,14 @@ fn compare(name: &str, seen: &Verdicts, usual: &Verdicts) -> bool {
     differ == 0 && !seen.is_empty()
 }
 
-/// Over a wire that loses frames nobody is to blame.
+/// Where nobody is to blame: over a wire that loses frames, or where no other verdicts are known.
 fn none_fails(name: &str, seen: &Verdicts) -> bool {
     let mut failed = 0;
     for (case, verdict) in seen.iter().filter(|(_, verdict)| matches!(verdict.as_str(), "FAIL" | "CRASH")) {
         failed += 1;
-        println!("{name}: {case} is {verdict} over a bad wire");
+        println!("{name}: {case} is {verdict}");
     }
-    println!("{name}: {} cases over a bad wire; {}", seen.len(), counted(seen));
+    println!("{name}: {} cases over the interface; {}", seen.len(), counted(seen));
     failed == 0 && !seen.is_empty()
 }
 
@@ -211,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn over_a_bad_wire_only_blame_is_wrong() {
+    fn where_no_verdict_is_expected_only_blame_is_wrong() {
         assert!(none_fails("x", &of(&[("a", "PASS"), ("b", "INCONCLUSIVE")])));
         assert!(!none_fails("x", &of(&[("a", "PASS"), ("b", "FAIL")])));
         assert!(!none_fails("x", &of(&[("a", "CRASH")])));
