@@ -3,6 +3,8 @@
 //!
 //! Namespaces need root and iproute2; where they are missing the tests say so and are skipped.
 
+mod common;
+
 use std::collections::BTreeMap;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
@@ -151,7 +153,7 @@ impl Lab {
                 &lab.device,
             ]);
         if !made {
-            eprintln!("skipped: network namespaces with a veth pair need root and iproute2");
+            common::skipped("network namespaces with a veth pair need root and iproute2");
             return None;
         }
         for (namespace, interface, address) in

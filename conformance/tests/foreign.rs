@@ -23,7 +23,7 @@ fn example(name: &str) -> PathBuf {
 fn is_there(program: &str) -> bool {
     let there = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
     if !there {
-        println!("skipped: {program} is not there");
+        common::skipped(&format!("{program} is not there"));
     }
     there
 }

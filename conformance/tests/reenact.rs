@@ -109,17 +109,3 @@ fn what_cannot_be_made_is_said() {
     let cut = rocespec(&["scenario", path, "--steps", "3"]);
     assert!(text(&cut.stderr).contains("it stops in front of frame 5, after 3 steps"), "{}", text(&cut.stderr));
 }
-
-#[test]
-fn a_connection_that_hangs_becomes_a_test_of_the_end_that_did_it() {
-    let path = common::field("rping-2400-bytes-stall.pcap");
-    if !path.exists() {
-        eprintln!("skipped: {} is not there", path.display());
-        return;
-    }
-    let made = rocespec(&["scenario", path.to_str().unwrap()]);
-    assert_eq!(made.status.code(), Some(0), "{}", text(&made.stderr));
-    let said = text(&made.stdout);
-    assert!(said.contains("dut rdma_read 2400") && said.contains("< SEND_ONLY psn=3 16B=00"), "{said}");
-    assert!(text(&made.stderr).contains("the captured device broke rc.requester."), "{}", text(&made.stderr));
-}

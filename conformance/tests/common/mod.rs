@@ -2,6 +2,7 @@
 //! order.
 #![allow(dead_code, unreachable_pub, missing_docs, reason = "each test file uses its own part")]
 
+use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use rocespec::capture::{CapturedFrame, Reader};
@@ -38,6 +39,11 @@ pub fn frame_in(scope: &Scope<'_>, line: &str) -> Vec<u8> {
 pub fn field(name: &str) -> PathBuf {
     let beside = concat!(env!("CARGO_MANIFEST_DIR"), "/../../shared/captures");
     std::env::var_os("ROCESPEC_CAPTURES").map_or_else(|| PathBuf::from(beside), PathBuf::from).join(name)
+}
+
+/// Says why a test does nothing, past the test harness, which shows what is printed of failed tests alone.
+pub fn skipped(why: &str) {
+    let _ = writeln!(std::io::stderr(), "skipped: {why}");
 }
 
 /// The frames of a capture file.
