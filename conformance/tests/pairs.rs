@@ -2,13 +2,17 @@
 
 mod common;
 
+use std::time::{Duration, Instant};
+
 use common::{Unwell, profile};
-use rocespec::dut::{Dut, Emulator};
+use rocespec::dut::{Addresses, Dut, DutError, Emulator, Stamped};
 use rocespec::link::End;
+use rocespec::profile::Profile;
 use rocespec::run::pair::{Pairing, run_watched};
 use rocespec::run::{Planned, Watch, plan_pairs};
 use rocespec::scenario::{Scenario, catalogue};
-use rocespec_model::{Defect, Policy};
+use rocespec_control::{Command, Device, Reply};
+use rocespec_model::{Defect, Policy, Time};
 use rocespec_reports::outcome::{Run, Verdict};
 use rocespec_reports::terminal::{self, Style};
 
@@ -205,6 +209,76 @@ fn a_device_that_does_not_come_back_leaves_the_rest_open() {
     assert_eq!(run.cases[0].verdict, Verdict::Crash);
     let rest = run.cases.iter().skip_while(|case| case.verdict != Verdict::Inconclusive);
     assert!(rest.clone().count() > 0 && rest.clone().all(|case| case.verdict == Verdict::Inconclusive));
+}
+
+/// An emulator in real time. What is sent to it comes to nothing: on its first queue pair, or on all.
+struct Mute {
+    inner: Emulator,
+    begun: Instant,
+    queue_pairs: usize,
+    always: bool,
+}
+
+impl Mute {
+    fn new(always: bool) -> Mute {
+        Mute { inner: emulator("", End::B), begun: Instant::now(), queue_pairs: 0, always }
+    }
+}
+
+impl Dut for Mute {
+    fn profile(&self) -> &Profile {
+        self.inner.profile()
+    }
+
+    fn device(&self) -> &Device {
+        self.inner.device()
+    }
+
+    fn control(&mut self, command: &Command) -> Result<Reply, DutError> {
+        self.queue_pairs += usize::from(matches!(command, Command::CreateQp { .. }));
+        self.inner.control(command)
+    }
+
+    fn transmit(&mut self, frame: &[u8]) -> Result<(), DutError> {
+        if self.always || self.queue_pairs < 2 { Ok(()) } else { self.inner.transmit(frame) }
+    }
+
+    fn advance(&mut self, until: Time, seen: &mut dyn FnMut(Stamped<'_>)) -> Result<Time, DutError> {
+        std::thread::sleep((until - self.now()).min(Duration::from_micros(200)));
+        self.inner.advance(until.min(self.now()), seen)
+    }
+
+    fn now(&self) -> Time {
+        Time::ZERO + self.begun.elapsed()
+    }
+
+    fn is_virtual(&self) -> bool {
+        false
+    }
+
+    fn next_timeout(&self) -> Option<Time> {
+        self.inner.next_timeout()
+    }
+
+    fn tester(&self) -> &Addresses {
+        self.inner.tester()
+    }
+
+    fn restart(&mut self) -> Result<(), DutError> {
+        self.inner.restart()
+    }
+}
+
+#[test]
+fn in_real_time_who_is_silent_once_is_not_blamed_and_who_always_is_fails() {
+    let scenarios = catalogue().unwrap();
+    let planned = plan_pairs(&scenarios, &["pair/loss-last".to_owned()], false).unwrap();
+    for (always, verdict) in [(false, Verdict::Inconclusive), (true, Verdict::Fail)] {
+        let run = play_on([&mut emulator("", End::A), &mut Mute::new(always)], &planned[..1], 1);
+        let case = &run.cases[0];
+        assert_eq!(case.verdict, verdict, "{}", case.reason);
+        assert!(case.reason.contains(if always { "retry_exc_err" } else { "played again" }), "{}", case.reason);
+    }
 }
 
 #[test]
