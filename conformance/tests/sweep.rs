@@ -50,6 +50,8 @@ fn what_cannot_be_measured_is_refused_with_what_can() {
         (&["--sweep", "incast=2", "--xon", "200KB"], "--xon is above --xoff"),
         (&["--sweep", "incast=2", "--kmin", "1MiB"], "--kmin is above --kmax"),
         (&["--sweep", "incast=2", "--operation", "read"], "--operation is for"),
+        (&["--sweep", "loss=0", "--kmin", "5KB"], "--kmin is an option of incast"),
+        (&["--sweep", "ce=0", "--depth", "4"], "--depth is an option of reorder"),
         (&["--sweep", "loss=0", "--round-trip", "1ns"], "take 1us to 1s"),
         (&["--sweep", "loss=0", "--speed", "fast"], "take a speed like 100G"),
         (&["--speed", "100G"], "--sweep"),

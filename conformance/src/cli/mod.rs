@@ -29,7 +29,8 @@ mod sweep;
 
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::parser::ValueSource;
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 /// Packet-level conformance tests for RoCE (RDMA over Converged Ethernet, v1 and v2).
 #[derive(Debug, Parser)]
@@ -82,9 +83,14 @@ type Outcome = anyhow::Result<u8>;
 
 /// Reads the command line, carries it out, gives the exit code.
 pub fn main() -> ExitCode {
-    let outcome = match Cli::parse().command {
+    let matches = Cli::command().get_matches();
+    let cli = Cli::from_arg_matches(&matches).unwrap_or_else(|error| error.exit());
+    let outcome = match cli.command {
         Command::Run(args) => run::run(&args),
-        Command::Pair(args) => pair::run(&args),
+        Command::Pair(args) => pair::run(&args, &|option| {
+            let source = matches.subcommand().and_then(|(_, pair)| pair.value_source(option));
+            source == Some(ValueSource::CommandLine)
+        }),
         Command::Report(args) => report::run(&args),
         Command::Emulate(args) => emulate::run(&args),
         Command::Compare(args) => compare::run(&args),

@@ -79,13 +79,15 @@ pub(super) struct Args {
     sweep: sweep::Args,
 }
 
-pub(super) fn run(args: &Args) -> Outcome {
+/// `is_given` tells which options the command line names.
+pub(super) fn run(args: &Args, is_given: &dyn Fn(&str) -> bool) -> Outcome {
     let (devices, filters): (Vec<String>, Vec<String>) =
         args.words.iter().cloned().partition(|word| devices::is_device(word));
     if devices.len() < 2 {
         bail!("name two devices, as in `rocespec pair emulator rxe:6.1`; {filters:?} are none");
     }
     if let Some(axis) = &args.sweep.sweep {
+        sweep::refuse_others(axis, &devices, is_given)?;
         return measure(args, axis, &devices, &filters);
     }
     let catalogue = args.source.load()?;

@@ -10,7 +10,7 @@ use anyhow::{Context as _, bail};
 use clap::ValueEnum;
 use rocespec_codec::Mtu;
 use rocespec_model::{LinkSpeed, Policy, SendOperation};
-use rocespec_reports::sweep::Sweep;
+use rocespec_reports::sweep::{Sweep, What};
 use rocespec_reports::{folder, terminal};
 
 use super::run::{command, print, progress, take_folder};
@@ -167,7 +167,7 @@ pub(super) fn run(
     pair: &Pair<'_>,
     start: impl FnOnce() -> anyhow::Result<Started>,
 ) -> Outcome {
-    let is_model = pair.names.iter().all(|name| name.split(':').next() == Some("emulator"));
+    let is_model = pair.names.iter().all(|name| is_emulator(name));
     let usual = args.usual(axis, pair.names, is_model)?;
     let settings = args.settings(axis, &usual, is_model)?;
     let runs = args.runs.unwrap_or(if is_model && !is_incast(axis) { 5 } else { 3 });
@@ -198,6 +198,39 @@ fn tell(sweep: &Sweep, pair: &Pair<'_>) -> anyhow::Result<()> {
     let mut text = terminal::sweep(sweep, &output::style(pair.verbose));
     text.push_str(&format!("The report is in {}.\n", pair.report.display()));
     print(&mut std::io::stdout().lock(), &text)
+}
+
+/// Options that have a part in some sweeps alone: of which, in words, and whether this is one.
+const PARTS: [(&str, &str, fn(What, bool) -> bool); 14] = [
+    ("speed", "sweeps of emulators", |_, is_model| is_model),
+    ("round_trip", "sweeps of emulators", |_, is_model| is_model),
+    ("window", "sweeps of emulators", |_, is_model| is_model),
+    ("depth", "reorder", |what, _| what == What::Reorder),
+    ("packets", "loss, reorder and ce on emulators", |what, is_model| is_model && what != What::Incast),
+    ("duration", "incast and of real devices", |what, is_model| !is_model || what == What::Incast),
+    ("dcqcn", "ce on emulators and incast", |what, is_model| is_model && what == What::Ce || what == What::Incast),
+    ("pfc", "incast", |what, _| what == What::Incast),
+    ("kmin", "incast", |what, _| what == What::Incast),
+    ("kmax", "incast", |what, _| what == What::Incast),
+    ("pmax", "incast", |what, _| what == What::Incast),
+    ("xoff", "incast", |what, _| what == What::Incast),
+    ("xon", "incast", |what, _| what == What::Incast),
+    ("queue", "incast", |what, _| what == What::Incast),
+];
+
+/// An option that this sweep has no use for is a mistake: the result would not be what was asked for.
+pub(super) fn refuse_others(axis: &Axis, devices: &[String], is_given: &dyn Fn(&str) -> bool) -> anyhow::Result<()> {
+    let is_model = devices.iter().all(|name| is_emulator(name));
+    for (option, of, has_part) in PARTS {
+        if is_given(option) && !has_part(axis.what(), is_model) {
+            bail!("--{} is an option of {of}; this sweep has no use for it", option.replace('_', "-"));
+        }
+    }
+    Ok(())
+}
+
+fn is_emulator(name: &str) -> bool {
+    name.split(':').next() == Some("emulator")
 }
 
 fn is_incast(axis: &Axis) -> bool {
@@ -261,7 +294,7 @@ impl Args {
         let windows = or(&self.window, if policy == Policy::PLAIN.window { usual.window } else { policy });
         let (dcqcn, pfc): (&[bool], &[bool]) = match axis {
             Axis::Incast(_) => (self.dcqcn.values(), self.pfc.values()),
-            _ if axis.what() == rocespec_reports::sweep::What::Ce && is_model => (self.dcqcn.values(), &[false]),
+            _ if axis.what() == What::Ce && is_model => (self.dcqcn.values(), &[false]),
             _ => (&[false], &[false]),
         };
         let most_senders = match axis.values().last() {
@@ -315,4 +348,26 @@ fn combinations<'l>(
 ) -> impl Iterator<Item = (u32, u32, u8)> + 'l {
     let pairs = messages.iter().flat_map(move |message| windows.iter().map(move |window| (*message, *window)));
     pairs.flat_map(move |(message, window)| timeouts.iter().map(move |timeout| (message, window, *timeout)))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory as _;
+
+    use super::*;
+
+    #[derive(clap::Parser)]
+    struct Cli {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    #[test]
+    fn every_option_with_a_part_in_some_sweeps_is_one() {
+        let command = Cli::command();
+        let names: Vec<&str> = command.get_arguments().map(|option| option.get_id().as_str()).collect();
+        for (option, of, _) in PARTS {
+            assert!(names.contains(&option), "{option} of {of}");
+        }
+    }
 }
