@@ -8,7 +8,6 @@ mod traffic;
 
 use std::process::{self, ExitCode};
 
-use anyhow::{Context as _, bail};
 use clap::Parser;
 
 /// Developer commands of rocespec
@@ -29,7 +28,7 @@ fn main() -> ExitCode {
         Command::Publish(args) => publish::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Rxe(args) => rxe::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Soak(args) => soak::run(&args),
-        Command::Traffic(args) => traffic::run(&args),
+        Command::Traffic(args) => traffic::run(&args).map(|()| ExitCode::SUCCESS),
         Command::Veth(args) => rxe::veth::run(&args),
     };
     match result {
@@ -51,17 +50,4 @@ fn rocespec() -> process::Command {
     let mut command = cargo();
     command.current_dir(rxe::workspace()).args(["run", "--quiet", "--release", "--package", "rocespec", "--"]);
     command
-}
-
-/// The same command, built with optimisation: it takes a tenth of the time.
-fn again_in_release() -> anyhow::Result<ExitCode> {
-    let status = cargo()
-        .args(["run", "--quiet", "--release", "-p", "xtask", "--"])
-        .args(std::env::args_os().skip(1))
-        .status()
-        .context("cannot run cargo")?;
-    match status.code() {
-        Some(code) => Ok(ExitCode::from(u8::try_from(code).unwrap_or(2))),
-        None => bail!("the run was killed"),
-    }
 }

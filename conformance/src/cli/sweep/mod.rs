@@ -200,8 +200,11 @@ fn tell(sweep: &Sweep, pair: &Pair<'_>) -> anyhow::Result<()> {
     print(&mut std::io::stdout().lock(), &text)
 }
 
+/// Whether an option has a part in a sweep of this, on emulators or not.
+type HasPart = fn(What, bool) -> bool;
+
 /// Options that have a part in some sweeps alone: of which, in words, and whether this is one.
-const PARTS: [(&str, &str, fn(What, bool) -> bool); 14] = [
+const PARTS: [(&str, &str, HasPart); 14] = [
     ("speed", "sweeps of emulators", |_, is_model| is_model),
     ("round_trip", "sweeps of emulators", |_, is_model| is_model),
     ("window", "sweeps of emulators", |_, is_model| is_model),
