@@ -25,12 +25,12 @@ in_tester ip addr add 198.51.100.1/30 dev ours
 # Runs the suite against what listens now, which begins to listen at this moment.
 run() {
     name=$1
-    device=$2
+    options=$2
     shift 2
     sleep 1
     started=$(cut -d. -f1 /proc/uptime)
     # shellcheck disable=SC2086
-    in_tester rocespec run $filter --dut "nic:far,agent=$agent$device" --report "$results/$name" \
+    in_tester rocespec run $filter --dut "nic:far,agent=$agent$options" --report "$results/$name" \
         --json "$results/$name.json" "$@" >"$results/$name.txt" 2>&1
     code=$?
     say "$name: exit code $code after $(($(cut -d. -f1 /proc/uptime) - started)) s: $(tail -n 1 "$results/$name.txt")"
