@@ -42,7 +42,7 @@ impl Wire {
     /// to do.
     pub fn interface(name: &str, own: &Addresses) -> Result<(Wire, Mtu), DutError> {
         let interface = Interface::find(name)?;
-        nic::refuse_addresses_of_this_host(own)?;
+        nic::refuse_addresses_of_this_host(own, ["--ip4", "--ip6"])?;
         let mtu = nic::path_mtu(&interface).ok_or_else(|| {
             DutError::Unreachable(format!(
                 "{name} has an MTU of {}, which is too small for RoCE: `ip link set dev {name} mtu {}`",

@@ -120,7 +120,7 @@ impl Place for Nic {
     fn connect(&mut self, clock: Clock) -> Result<Line, DutError> {
         // Somebody may have changed its MTU or its link since.
         self.interface = Interface::find(&self.options.interface)?;
-        refuse_addresses_of_this_host(&self.tester)?;
+        refuse_addresses_of_this_host(&self.tester, ["ip4=", "ip6="])?;
         let port = self.open(clock)?;
         let control = self.software()?;
         Ok(Line { life: Box::new(OutOfSight), port, control })
@@ -158,16 +158,16 @@ pub(crate) fn path_mtu(interface: &Interface) -> Option<Mtu> {
     Mtu::ALL.into_iter().rfind(|mtu| mtu.bytes() + HEADERS <= interface.mtu)
 }
 
-/// The kernel would answer the device beside us.
-pub(crate) fn refuse_addresses_of_this_host(tester: &Addresses) -> Result<(), DutError> {
+/// The kernel would answer beside us. The options are those that name the addresses.
+pub(crate) fn refuse_addresses_of_this_host(own: &Addresses, options: [&str; 2]) -> Result<(), DutError> {
     // Only an address of one's own can be bound.
-    let v4 = UdpSocket::bind((tester.v4, 0)).is_ok().then(|| format!("{} (ip4=)", tester.v4));
-    let v6 = UdpSocket::bind((tester.v6, 0)).is_ok().then(|| format!("{} (ip6=)", tester.v6));
+    let v4 = UdpSocket::bind((own.v4, 0)).is_ok().then(|| format!("{} ({})", own.v4, options[0]));
+    let v6 = UdpSocket::bind((own.v6, 0)).is_ok().then(|| format!("{} ({})", own.v6, options[1]));
     match v4.or(v6) {
         None => Ok(()),
         Some(address) => Err(DutError::Unreachable(format!(
-            "{address} is an address of this host, and its kernel would answer the device beside the tester: take one that \
-             nobody has, in the device's network"
+            "{address} is an address of this host, and its kernel would answer beside us: take one that nobody has, in the \
+             network of the other side"
         ))),
     }
 }

@@ -409,10 +409,10 @@ fn somebody_drives_the_device_an_agent_or_a_file() {
 #[test]
 fn addresses_of_this_host_are_not_the_testers() {
     let ours = Addresses { v4: "127.0.0.1".parse().unwrap(), ..tester() };
-    let error = refuse_addresses_of_this_host(&ours).unwrap_err().to_string();
+    let error = refuse_addresses_of_this_host(&ours, ["ip4=", "ip6="]).unwrap_err().to_string();
     assert!(error.contains("127.0.0.1 (ip4=)"), "{error}");
     let nobodys = Addresses { v4: "192.0.2.1".parse().unwrap(), v6: "2001:db8::1".parse().unwrap(), ..tester() };
-    assert!(refuse_addresses_of_this_host(&nobodys).is_ok());
+    assert!(refuse_addresses_of_this_host(&nobodys, ["ip4=", "ip6="]).is_ok());
 }
 
 /// Header and two sets of capabilities, as `capset` of version 3 takes them.

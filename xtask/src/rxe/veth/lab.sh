@@ -22,15 +22,13 @@ in_tester ip link set ours up
 ip addr add 198.51.100.2/30 dev rs-agent
 in_tester ip addr add 198.51.100.1/30 dev ours
 
-# Runs the suite against what listens now, which begins to listen at this moment.
+# Runs the suite against what listens now.
 run() {
     name=$1
-    options=$2
-    shift 2
-    sleep 1
+    shift
     started=$(cut -d. -f1 /proc/uptime)
     # shellcheck disable=SC2086
-    in_tester rocespec run $filter --dut "nic:far,agent=$agent$options" --report "$results/$name" \
+    in_tester rocespec run $filter --dut "nic:far,agent=$agent,ip4=192.0.2.1,ip6=2001:db8::1" --report "$results/$name" \
         --json "$results/$name.json" "$@" >"$results/$name.txt" 2>&1
     code=$?
     say "$name: exit code $code after $(($(cut -d. -f1 /proc/uptime) - started)) s: $(tail -n 1 "$results/$name.txt")"
@@ -41,19 +39,21 @@ run() {
 over_bad_wire() {
     name=$1
     shift
-    if tc qdisc add dev rs-wire root netem "$@" && in_tester tc qdisc add dev far root netem "$@"; then
-        run "$name" "" --profile nic
+    if tc qdisc add dev rs-wire root netem "$@" 2>"$results/tc.txt" && in_tester tc qdisc add dev far root netem "$@"; then
+        run "$name" --profile nic
         in_tester tc qdisc del dev far root
     else
-        lacks "$name: netem (sch_netem)"
+        lacks "$name: sch_netem ($(cat "$results/tc.txt"))"
     fi
     tc qdisc del dev rs-wire root 2>/dev/null
 }
 
 say "Linux $(uname -r) is up after $(cut -d' ' -f1 /proc/uptime) s"
-rocespec emulate --on rs-wire --control $agent >"$results/emulate.txt" 2>&1 &
+rocespec emulate --on rs-wire --ip4 192.0.2.2 --ip6 2001:db8::2 --control $agent >"$results/emulate.txt" 2>&1 &
 device=$!
-run emulator "" --profile nic
+sleep 1
+kill -0 $device 2>/dev/null || fail "the emulator does not start: $(cat "$results/emulate.txt")"
+run emulator --profile nic
 over_bad_wire emulator-loss loss 5%
 over_bad_wire emulator-reorder delay 2ms reorder 25% 50%
 kill $device
@@ -64,7 +64,8 @@ ip addr add 2001:db8::2/64 dev rs-wire nodad
 if rdma link add rs-rxe type rxe netdev rs-wire 2>"$results/rdma.txt"; then
     rocespec-agent --device rs-rxe --listen $agent --token $ROCESPEC_TOKEN >"$results/agent.txt" 2>&1 &
     device=$!
-    run rxe ,ip4=192.0.2.1,ip6=2001:db8::1 --profile "$(uname -r | grep -q '^6\.1\.' && echo rxe-6.1 || echo rxe)"
+    sleep 1
+    run rxe --profile "$(uname -r | grep -q '^6\.1\.' && echo rxe-6.1 || echo rxe)"
     kill $device
 else
     lacks "rxe: rdma_rxe ($(cat "$results/rdma.txt"))"
