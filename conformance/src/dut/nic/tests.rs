@@ -411,7 +411,7 @@ fn addresses_of_this_host_are_not_the_testers() {
     let ours = Addresses { v4: "127.0.0.1".parse().unwrap(), ..tester() };
     let error = refuse_addresses_of_this_host(&ours, ["ip4=", "ip6="]).unwrap_err().to_string();
     assert!(error.contains("127.0.0.1 (ip4=)"), "{error}");
-    let nobodys = Addresses { v4: "192.0.2.1".parse().unwrap(), v6: "2001:db8::1".parse().unwrap(), ..tester() };
+    let nobodys = Addresses { v4: "203.0.113.1".parse().unwrap(), v6: "2001:db8::1".parse().unwrap(), ..tester() };
     assert!(refuse_addresses_of_this_host(&nobodys, ["ip4=", "ip6="]).is_ok());
 }
 

@@ -2,7 +2,7 @@
 # What a host and a guest have in common: a tester in a network namespace of its own, a device outside of it, a pair of virtual
 # Ethernet interfaces between them as the wire, and another pair for the agent. The device stays outside because many kernels
 # know rxe in the first namespace only. Before this stand `say`, `fail`, `lacks` (what the kernel has not), `filter` (scenarios)
-# and `results` (a folder). The addresses are those that documentation may use, so no network has them.
+# and `results` (a folder). The addresses are of ranges for documentation, which hosts hardly have.
 
 agent=198.51.100.2:4792
 export ROCESPEC_TOKEN=lab
@@ -28,7 +28,7 @@ run() {
     shift
     started=$(cut -d. -f1 /proc/uptime)
     # shellcheck disable=SC2086
-    in_tester rocespec run $filter --dut "nic:far,agent=$agent,ip4=192.0.2.1,ip6=2001:db8::1" --report "$results/$name" \
+    in_tester rocespec run $filter --dut "nic:far,agent=$agent,ip4=203.0.113.1,ip6=2001:db8::1" --report "$results/$name" \
         --json "$results/$name.json" "$@" >"$results/$name.txt" 2>&1
     code=$?
     say "$name: exit code $code after $(($(cut -d. -f1 /proc/uptime) - started)) s: $(tail -n 1 "$results/$name.txt")"
@@ -49,7 +49,7 @@ over_bad_wire() {
 }
 
 say "Linux $(uname -r) is up after $(cut -d' ' -f1 /proc/uptime) s"
-rocespec emulate --on rs-wire --ip4 192.0.2.2 --ip6 2001:db8::2 --control $agent >"$results/emulate.txt" 2>&1 &
+rocespec emulate --on rs-wire --ip4 203.0.113.2 --ip6 2001:db8::2 --control $agent >"$results/emulate.txt" 2>&1 &
 device=$!
 sleep 1
 kill -0 $device 2>/dev/null || fail "the emulator does not start: $(cat "$results/emulate.txt")"
@@ -59,7 +59,7 @@ over_bad_wire emulator-reorder delay 2ms reorder 25% 50%
 kill $device
 wait $device
 
-ip addr add 192.0.2.2/30 dev rs-wire
+ip addr add 203.0.113.2/30 dev rs-wire
 ip addr add 2001:db8::2/64 dev rs-wire nodad
 if rdma link add rs-rxe type rxe netdev rs-wire 2>"$results/rdma.txt"; then
     rocespec-agent --device rs-rxe --listen $agent --token $ROCESPEC_TOKEN >"$results/agent.txt" 2>&1 &
