@@ -158,7 +158,7 @@ fn what_a_policy_may_choose_makes_no_pair_fail() {
 }
 
 #[test]
-#[ignore = "takes minutes"]
+#[ignore = "takes half a minute"]
 fn no_two_policies_fail_together() {
     let scenarios = catalogue().unwrap();
     let mut planned = usual(&scenarios);
