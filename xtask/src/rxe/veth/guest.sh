@@ -19,6 +19,10 @@ lacks() {
     fail "no $*"
 }
 
+nothing() {
+    fail "no $*"
+}
+
 # The shell would take its own, which know less.
 ip() {
     /usr/sbin/ip "$@"

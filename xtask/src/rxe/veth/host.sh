@@ -18,6 +18,12 @@ lacks() {
     say "skipped: the kernel of this machine, $(uname -r), lacks what is needed for $*"
 }
 
+# Known by its exit code.
+nothing() {
+    say "skipped: this machine has no $*"
+    exit 77
+}
+
 close() {
     kill $device
     rdma link delete rs-rxe

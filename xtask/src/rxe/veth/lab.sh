@@ -1,14 +1,14 @@
 
 # What a host and a guest have in common: a tester in a network namespace of its own, a device outside of it, a pair of virtual
 # Ethernet interfaces between them as the wire, and another pair for the agent. The device stays outside because many kernels
-# know rxe in the first namespace only. Before this stand `say`, `fail`, `lacks` (what the kernel has not), `filter` (scenarios)
-# and `results` (a folder). The addresses are of ranges for documentation, which hosts hardly have.
+# know rxe in the first namespace only. Before this stand `say`, `fail`, `lacks` and `nothing` (a part of it, or all, cannot be
+# had), `filter` (scenarios) and `results` (a folder). The addresses are of ranges for documentation, which hosts hardly have.
 
 agent=198.51.100.2:4792
 export ROCESPEC_TOKEN=lab
 
-ip netns add rocespec-tester || fail "no network namespace"
-ip link add rs-wire type veth peer name far netns rocespec-tester || fail "no pair of interfaces"
+ip netns add rocespec-tester || nothing "network namespaces"
+ip link add rs-wire type veth peer name far netns rocespec-tester || nothing "pairs of virtual interfaces"
 ip link add rs-agent type veth peer name ours netns rocespec-tester || fail "no second pair"
 in_tester() {
     ip netns exec rocespec-tester "$@"
